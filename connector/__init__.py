@@ -1,0 +1,1 @@
+"""Everything that talks to Label Studio; it never imports `worker`."""

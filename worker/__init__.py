@@ -1,0 +1,1 @@
+"""Turns judgements into beliefs, decisions and the next items to label."""

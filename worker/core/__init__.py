@@ -1,0 +1,1 @@
+"""Pure numbers: no I/O, no clock, no global randomness."""
