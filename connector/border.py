@@ -1,0 +1,65 @@
+"""Foreign errors become ours here, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+from label_studio_sdk.core.api_error import ApiError
+
+from connector.errors import (
+    InDoubt,
+    NotFound,
+    NotLabelStudio,
+    Refused,
+    Rejected,
+    ServerTrouble,
+    Unreachable,
+)
+
+
+@contextmanager
+def label_studio_errors(url: str, what: str, *, writes: bool = False) -> Iterator[None]:
+    """Turn every error of the SDK and of httpx into one of `connector.errors`.
+
+    Args:
+        url: the address, for the message.
+        what: what was asked for, e.g. "project 12".
+        writes: the request changes something, so that a lost answer leaves it in doubt.
+    """
+    try:
+        yield
+    except ApiError as error:
+        raise _from_answer(url, what, error.status_code, error.body) from error
+    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
+        # Nothing was sent, so nothing is in doubt.
+        raise Unreachable(url, _reason(error)) from error
+    except httpx.HTTPError as error:
+        raise (InDoubt if writes else Unreachable)(url, _reason(error)) from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise NotLabelStudio(url, None, str(error)[:120]) from error
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")[:200]
+
+
+def _from_answer(url: str, what: str, status: int | None, body: object) -> Exception:
+    is_json = isinstance(body, dict | list)
+    head = json.dumps(body)[:300] if is_json else str(body or "")[:120]
+    detail = str(body.get("detail", head)) if isinstance(body, dict) else head
+    if status is None:
+        return NotLabelStudio(url, status, head)
+    if status in (401, 403):
+        return Refused(url, status, detail)
+    if status >= 500:
+        return ServerTrouble(url, status, head)
+    if not is_json:
+        return NotLabelStudio(url, status, head)
+    if status == 404:
+        return NotFound(url, what)
+    if isinstance(body, dict) and body.get("validation_errors"):
+        detail = f"{detail} {json.dumps(body['validation_errors'])}"
+    return Rejected(url, status, detail[:500])
