@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from label_studio_sdk.client import LabelStudio
 
 from connector.border import label_studio_errors
+from connector.errors import NotFound, Refused
 from connector.labels import Look, Schema, judge, microseconds
 from connector.settings import LabelStudioSettings
 
@@ -23,7 +24,7 @@ PAGE = 100
 IDS_A_REQUEST = 300
 READ_TIMEOUT_S = 60.0
 # A request that writes tasks must be over before a worker's lease is (worker/loop.py).
-WRITE_TIMEOUT_S = 15.0
+WRITE_TIMEOUT_S = 10.0
 
 _WRITE: Any = {"max_retries": 0, "timeout": WRITE_TIMEOUT_S}
 _READ: Any = {"max_retries": 1, "timeout": READ_TIMEOUT_S}
@@ -180,7 +181,7 @@ class LabelStudioDesk:
     def put(self, tasks: Sequence[Mapping[str, str]]) -> list[int]:
         request: Any = [{"data": dict(data)} for data in tasks]
         with self._errors(writes=True):
-            answer = self._client.projects.import_tasks(
+            answer: Any = self._client.projects.import_tasks(
                 id=self._project, request=request, return_task_ids=True, request_options=_WRITE
             )
         return [int(task) for task in answer.task_ids or ()]
@@ -192,8 +193,6 @@ class LabelStudioDesk:
         self._set_labelled(tasks, False)
 
     def _set_labelled(self, tasks: Sequence[int], is_labeled: bool) -> None:
-        from connector.errors import NotFound
-
         for task in tasks:
             options: Any = {**_WRITE, "additional_body_parameters": {"is_labeled": is_labeled}}
             try:
@@ -230,7 +229,7 @@ class LabelStudioDesk:
         `counters`, which every sweep asks first, tells the difference.
         """
         with self._errors():
-            pager = self._client.tasks.list(
+            pager: Any = self._client.tasks.list(
                 project=self._project,
                 query=json.dumps(query),
                 fields=fields,
@@ -260,12 +259,13 @@ def connect(settings: LabelStudioSettings) -> LabelStudio:
     Raises:
         Refused: the token is not one, or has expired.
     """
-    from connector.errors import Refused
-
     try:
-        return LabelStudio(base_url=settings.url, api_key=settings.token, timeout=READ_TIMEOUT_S)
+        client: LabelStudio = LabelStudio(  # type: ignore[no-untyped-call]
+            base_url=settings.url, api_key=settings.token, timeout=READ_TIMEOUT_S
+        )
     except Exception as error:  # the SDK raises its own on an expired or broken personal token
         raise Refused(settings.url, 401, str(error)[:200]) from error
+    return client
 
 
 def _filter(column: str, operator: str, kind: str, value: object) -> dict[str, Any]:

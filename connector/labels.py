@@ -80,11 +80,11 @@ def read_schema(config: str, control: str | None, classes: Sequence[str]) -> Sch
         BadConfig: broken XML, no such control, or one that lets annotators give several labels.
         UnknownClasses: its labels are not the classes.
     """
-    from label_studio_sdk.label_interface import LabelInterface
+    from label_studio_sdk.label_interface.interface import LabelInterface
 
     try:
         interface = LabelInterface(config)
-        interface.validate()
+        interface.validate()  # type: ignore[no-untyped-call]
     except Exception as error:  # the SDK raises a family of its own, down to bare ValueErrors
         raise BadConfig(f"The labelling configuration is not valid: {error}") from error
     choices = [c for c in interface.controls if c.tag == "Choices"]

@@ -29,6 +29,11 @@ _ACTIONS: Any = [
 _ONCE: Any = {"max_retries": 0}
 
 
+def marker(assessment: str) -> str:
+    """The end of every description that we write: it tells whose project this is."""
+    return f"[assay {assessment}]"
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """What Label Studio says of itself."""
@@ -39,26 +44,23 @@ class Server:
 
 
 def create_project(
-    client: LabelStudio, url: str, title: str, marker: str, config: str, instruction: str
+    client: LabelStudio, url: str, title: str, assessment: str, config: str, instruction: str
 ) -> int:
     """Make a project for one assessment, or return the one that a broken-off start made.
 
-    Args:
-        marker: text in the description that names the assessment; it is how an earlier, broken-off
-            start is found again, so that a repeated start makes no second project.
+    The description names the assessment; by it an earlier, broken-off start is found again, so
+    that a repeated start makes no second project.
     """
     with label_studio_errors(url, "list of projects"):
-        for project in client.projects.list(title=title[:50]):
-            if (
-                project.title == title[:50]
-                and marker in (project.description or "")
-                and not project.task_number
-            ):
-                return int(project.id)
+        found: Any
+        for found in client.projects.list(title=title[:50]):
+            is_ours = marker(assessment) in (found.description or "")
+            if is_ours and found.title == title[:50] and not found.task_number:
+                return int(found.id)
     with label_studio_errors(url, "list of projects", writes=True):
-        made = client.projects.create(
+        made: Any = client.projects.create(
             title=title[:50],
-            description=marker,
+            description=marker(assessment),
             label_config=config,
             sampling="Sequential sampling",
             skip_queue="REQUEUE_FOR_OTHERS",

@@ -1,0 +1,169 @@
+"""Which groups are the most extreme, and how sure that is."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.marginals import SLACK, FiniteMarginal, Marginal
+from worker.core.posterior import Belief, draw, group_size, marginals, mean
+from worker.core.question import Which
+from worker.core.supposing import mirrored
+
+Floats = NDArray[np.float64]
+
+_NEGLIGIBLE = 1e-14
+_N_DRAWS = 4000
+
+
+def ranking(b: Belief, which: Which = "lowest") -> NDArray[np.intp]:
+    """The groups with items, the most extreme posterior mean first; equal means by their index."""
+    means = mean(b) if which == "lowest" else -mean(b)
+    order = np.argsort(means, kind="stable")
+    return order[group_size(b)[order] > 0]
+
+
+def mrr(
+    ranking: Sequence[int] | NDArray[np.intp],
+    theta: Floats,
+    top: int,
+    which: Which = "lowest",
+    tolerance: float = 0.0,
+) -> Floats:
+    """The mean reciprocal rank of the true `top` groups in `ranking`, for many truths.
+
+    A true group's rank does not count the other true ones before it, so that their order does not
+    matter: 1 if the first `top` of the ranking are the true ones. Where groups are tied, or within
+    `tolerance` of each other, several sets are right: the one that favours the ranking counts.
+
+    Args:
+        ranking: distinct group indices, the most extreme first; groups left out do not exist.
+        theta: (S, G) accuracies, one truth a row.
+        top: 1 <= top <= length of the ranking.
+        tolerance: >= 0.
+
+    Returns:
+        (S,), in (0, 1].
+
+    Raises:
+        ValueError: `top` is larger than the ranking.
+
+    Source:
+        Ji, Logan, Smyth & Steyvers (AAAI 2021), who break ties by the order of the groups.
+    """
+    order = np.asarray(ranking, dtype=np.intp)
+    if not 1 <= top <= order.size:
+        raise ValueError(
+            f"top is {top}, but the ranking has {order.size} groups; ask for 1 to {order.size}."
+        )
+    values = theta[:, order] if which == "lowest" else -theta[:, order]
+    least = np.partition(values, range(top), axis=1)
+    # A right set holds every group below some value w and, of those in [w, w + tolerance], any:
+    # w is one of the `top` least values, without tolerance the last of them.
+    best = np.zeros(len(values))
+    for i in range(top) if tolerance else (top - 1,):
+        w = least[:, i, None]
+        forced = values < w - SLACK
+        free = ~forced & (values <= w + tolerance + SLACK)
+        wanted = top - forced.sum(axis=1, keepdims=True)
+        true = forced | (free & (np.cumsum(free, axis=1) <= wanted))
+        reciprocal = np.where(true, 1.0 / (1 + np.cumsum(~true, axis=1)), 0.0).sum(axis=1) / top
+        best = np.maximum(best, np.where(true.sum(axis=1) == top, reciprocal, 0.0))
+    return best
+
+
+def set_confidence(
+    b: Belief, chosen: Sequence[int], which: Which = "lowest", tolerance: float = 0.0
+) -> float:
+    """P(no chosen group is better than any other by more than `tolerance` | labels).
+
+    So it is the probability that `chosen` are the lowest groups (the highest, with everything
+    turned round); a tied set is right. One sum over the possible accuracies x of the best chosen
+    group, weighted by P(all others reach x - tolerance): exact within 1e-12 for the finite
+    population, within about 1e-5 for the infinite one.
+
+    Args:
+        chosen: distinct groups with items. All others with items are the rivals.
+        tolerance: >= 0, accuracy.
+
+    Returns:
+        In [0, 1]; 1 if there is no rival.
+
+    Raises:
+        ValueError: nothing is chosen, or a chosen group is unknown or has no items.
+    """
+    laws = dict(enumerate(marginals(b if which == "lowest" else mirrored(b))))
+    members = [law for law in (laws.pop(g, None) for g in chosen) if law is not None]
+    if not members or len(members) < len(chosen):
+        raise ValueError(
+            f"the chosen groups {tuple(int(g) for g in chosen)} must be distinct groups with items "
+            f"among 0 to {b.n_groups - 1}; choose from `ranking`."
+        )
+    rivals = [law for law in laws.values() if law is not None]
+    if not rivals:
+        return 1.0
+    x, mass = _greatest(members)
+    confidence = float(np.dot(mass, _all_reach(rivals, x - tolerance)))
+    return min(1.0, confidence)
+
+
+def mrr_confidence(
+    b: Belief,
+    order: Sequence[int] | NDArray[np.intp],
+    top: int,
+    which: Which,
+    threshold: float,
+    tolerance: float,
+    rng: np.random.Generator,
+) -> float:
+    """P(the mean reciprocal rank of `order` reaches `threshold` | labels).
+
+    Exact where only the right set can reach the threshold; otherwise the share of 4,000 posterior
+    draws, with a standard error of at most 0.008.
+
+    Args:
+        order: all groups with items, the most extreme first.
+        threshold: in (0, 1].
+    """
+    # The best wrong set lacks one group, found one place further down: 1 - 1 / (2 top).
+    if threshold > 1 - 1 / (2 * top) + SLACK:
+        return set_confidence(b, [int(g) for g in order[:top]], which, tolerance)
+    reached = mrr(order, draw(b, rng, _N_DRAWS), top, which, tolerance) >= threshold - SLACK
+    return float(reached.mean())
+
+
+def _greatest(members: Sequence[Marginal]) -> tuple[Floats, Floats]:
+    """Where the greatest of the members' accuracies may lie (J,), and its probabilities (J,)."""
+    low, high = max(law.low for law in members), max(law.high for law in members)
+    if len(members) == 1:
+        x, mass = members[0].atoms()
+        window = (x >= low) & (x <= high)
+        return x[window], mass[window]
+    if isinstance(members[0], FiniteMarginal):
+        x = np.unique(np.concatenate([law.atoms()[0] for law in members]))
+        x = x[(x >= low) & (x <= high)]
+        return x, np.diff(_all_below(members, x), prepend=0.0)
+    edges = np.linspace(low, high, 513, dtype=np.float64)
+    return (edges[:-1] + edges[1:]) / 2, np.diff(_all_below(members, edges))
+
+
+def _all_below(laws: Sequence[Marginal], x: Floats) -> Floats:
+    below = np.ones(x.size)
+    for law in laws:
+        below *= 1 - law.exceeds(x)
+    return below
+
+
+def _all_reach(laws: Sequence[Marginal], x: Floats) -> Floats:
+    """P(every law's accuracy >= x) for ascending x (J,)."""
+    product = np.ones(x.size)
+    n_possible = x.size  # beyond it the product is negligible, for it only falls with x
+    lows = np.array([law.low for law in laws])
+    for i in np.argsort(lows).tolist():
+        # In this order the threatening rivals come first, and cut the grid for those after them.
+        if not n_possible or lows[i] >= x[n_possible - 1]:
+            break
+        product[:n_possible] *= laws[i].reaches(x[:n_possible])
+        n_possible = int(np.searchsorted(-product[:n_possible], -_NEGLIGIBLE))
+    product[n_possible:] = 0.0
+    return product

@@ -1,0 +1,210 @@
+"""Whether enough is known, and what is then reported."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from worker.core.comparison import Region, pairs_asked, regions
+from worker.core.posterior import (
+    Belief,
+    by_group,
+    group_labelled,
+    group_size,
+    interval,
+    unlabelled,
+    variance,
+)
+from worker.core.question import TASK_OF_RULE, Question, StopRule
+from worker.core.ranking import mrr_confidence, ranking
+
+Reason = Literal["answered", "budget", "exhausted", "open"]
+RegionName = Literal["below", "within", "above"]
+
+_REGION_NAMES: tuple[RegionName, RegionName, RegionName] = ("below", "within", "above")
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdict:
+    """Where the difference of accuracies g1 - g2 lies: probabilities, and the likeliest region.
+
+    below: g1 is less accurate by more than epsilon; within: practically equal; above: the reverse.
+    """
+
+    g1: int
+    g2: int
+    p_below: float
+    p_within: float
+    p_above: float
+    region: RegionName
+
+    @property
+    def confidence(self) -> float:
+        """The paper's lambda: the probability of the likeliest region."""
+        return max(self.p_below, self.p_within, self.p_above)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether to stop and why, with what is reported if so.
+
+    certain: all items of the groups in question are labelled (never for the infinite population).
+    confidence: posterior probability that the report is right; compare: of its least certain pair;
+        estimate: None.
+    value: estimate: the expected RMSE or the widest interval; compare: as `confidence`; else None.
+    ranking, chosen: identify: all groups with items, the most extreme first; the reported set.
+    pairs: compare: every pair asked for.
+    labels: labelled items.
+    """
+
+    stop: bool
+    reason: Reason
+    certain: bool
+    confidence: float | None
+    value: float | None
+    ranking: tuple[int, ...]
+    chosen: tuple[int, ...]
+    pairs: tuple[PairVerdict, ...]
+    labels: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What is known of the question, and whether that satisfies the rule."""
+
+    holds: bool
+    groups: tuple[int, ...]
+    confidence: float | None = None
+    value: float | None = None
+    ranking: tuple[int, ...] = ()
+    chosen: tuple[int, ...] = ()
+    pairs: tuple[PairVerdict, ...] = ()
+
+
+def decide(
+    b: Belief,
+    question: Question,
+    rule: StopRule,
+    spent: int,
+    left: int,
+    rng: np.random.Generator | None = None,
+) -> Verdict:
+    """Stop or go on, by the labels alone.
+
+    The reason of a stop is the first of: "exhausted" if all items that matter are labelled and none
+    are left; "answered" if the rule holds and there is a label at all; "exhausted" if none are left
+    and none pending, though some stay unlabelled; "budget" if it is spent. The last two are
+    inconclusive.
+
+    Args:
+        spent: labelled items.
+        left: items that can still be claimed or are pending, in the whole pool.
+        rng: for the one inexact rule (see `mrr_confidence`). Without it the draws are always the
+            same, so that the same tally gives the same decision.
+
+    Raises:
+        ValueError: the rule is of another task than the question, has another epsilon, or the
+            question does not fit the groups.
+    """
+    if TASK_OF_RULE[rule.kind] != question.task:
+        known = ", ".join(kind for kind, task in TASK_OF_RULE.items() if task == question.task)
+        raise ValueError(
+            f"the stop rule {rule.kind} does not fit the task {question.task}; use {known}."
+        )
+    if not group_size(b).any():
+        raise ValueError("the pool has no items, so there is nothing to decide; check the pool.")
+    if question.task == "identify":
+        report = _identify(b, question, rule, rng)
+    elif question.task == "compare":
+        report = _compare(b, question, rule)
+    else:
+        report = _estimate(b, rule)
+
+    certain = b.population == "finite" and not by_group(b, unlabelled(b))[list(report.groups)].any()
+    reason: Reason = "open"
+    if certain and left == 0:
+        reason = "exhausted"
+    elif report.holds and group_labelled(b).any():
+        reason = "answered"
+    elif left == 0:
+        reason = "exhausted"
+    elif rule.budget is not None and spent >= rule.budget:
+        reason = "budget"
+    return Verdict(
+        stop=reason != "open",
+        reason=reason,
+        certain=certain,
+        confidence=report.confidence,
+        value=report.value,
+        ranking=report.ranking,
+        chosen=report.chosen,
+        pairs=report.pairs,
+        labels=spent,
+    )
+
+
+def _identify(
+    b: Belief, question: Question, rule: StopRule, rng: np.random.Generator | None
+) -> _Report:
+    order = ranking(b, question.which)
+    if question.top > order.size:
+        raise ValueError(
+            f"the question asks for {question.top} groups, but only {order.size} have items; "
+            "ask for fewer."
+        )
+    confidence = mrr_confidence(
+        b,
+        order,
+        question.top,
+        question.which,
+        rule.target,
+        question.tolerance,
+        np.random.default_rng(0) if rng is None else rng,
+    )
+    ranked = tuple(order.tolist())
+    return _Report(
+        holds=_reaches(confidence, rule),
+        groups=ranked,
+        confidence=confidence,
+        ranking=ranked,
+        chosen=ranked[: question.top],
+    )
+
+
+def _compare(b: Belief, question: Question, rule: StopRule) -> _Report:
+    if rule.target != question.epsilon:
+        raise ValueError(
+            f"the rule's epsilon is {rule.target}, the question's {question.epsilon}; "
+            "they are the same thing, so set both to one number."
+        )
+    pairs = pairs_asked(b, question)
+    found = regions(b, pairs, question.epsilon)
+    verdicts = tuple(_pair_verdict(*pair, r) for pair, r in zip(pairs, found, strict=True))
+    least = min(map(max, found))
+    return _Report(
+        holds=_reaches(least, rule),
+        groups=tuple(sorted({g for pair in pairs for g in pair})),
+        confidence=least,
+        value=least,
+        pairs=verdicts,
+    )
+
+
+def _estimate(b: Belief, rule: StopRule) -> _Report:
+    sizes = group_size(b)
+    filled = np.flatnonzero(sizes)
+    if rule.kind == "rmse":
+        share = sizes[filled] / sizes.sum()
+        value = float(np.sqrt(share @ variance(b)[filled]))
+    else:
+        value = float(np.diff(interval(b)[filled]).max())
+    return _Report(holds=value <= rule.target, groups=tuple(filled.tolist()), value=value)
+
+
+def _pair_verdict(g1: int, g2: int, r: Region) -> PairVerdict:
+    return PairVerdict(g1, g2, *r, region=_REGION_NAMES[r.index(max(r))])
+
+
+def _reaches(confidence: float, rule: StopRule) -> bool:
+    # A certainty of 1 may be summed up to 1 - 1e-15.
+    return rule.confidence is not None and confidence >= rule.confidence - 1e-12

@@ -1,0 +1,215 @@
+"""The ledger in Valkey or Redis: every step that must be whole is one Lua script.
+
+All keys of an assessment share a hash slot, `assay:{id}:…`, so the state may live on a Cluster.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any, cast
+
+from redis import Redis
+
+from worker.ledger.contract import (
+    AlreadyStarted,
+    Claim,
+    Header,
+    Standing,
+    Status,
+    task_from,
+    unsettled_from,
+)
+from worker.ledger.memory import choice_text
+from worker.records import Change, Record, dump, open_note
+
+# Hashes that an edit of a record may name.
+_EDITED = ("tally", "open", "tasks", "authors", "rejected")
+
+# Records of a chunk are sent in one script call: large enough to amortise the round trip, small
+# enough not to hold up other clients (about 30 ms).
+_CHUNK = 500
+
+_TAKE = """
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+_DROP = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+_BEGIN = """
+if redis.call('HSETNX', KEYS[1], 'header', ARGV[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], 'status', 'running')
+return 1
+"""
+_MOVE = """
+if redis.call('HGET', KEYS[1], 'status') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'status', ARGV[2])
+return 1
+"""
+_CURSOR = """
+local old = redis.call('HGET', KEYS[1], 'cursor')
+if not old or tonumber(old) < tonumber(ARGV[1]) then
+  redis.call('HSET', KEYS[1], 'cursor', ARGV[1])
+end
+"""
+
+
+def _script(name: str) -> str:
+    return files("worker.ledger").joinpath(f"{name}.lua").read_text(encoding="utf-8")
+
+
+class ValkeyLedger:
+    """Keeps one assessment on a server; any number of processes may hold one each."""
+
+    def __init__(self, connection: Redis, assessment: str) -> None:
+        """`connection` must return text (`decode_responses=True`)."""
+        self.assessment = assessment
+        self._db = connection
+        self._commit = connection.register_script(_script("commit"))
+        self._claim = connection.register_script(_script("claim"))
+        self._publish = connection.register_script(_script("publish"))
+        self._take = connection.register_script(_TAKE)
+        self._drop = connection.register_script(_DROP)
+        self._begin = connection.register_script(_BEGIN)
+        self._move = connection.register_script(_MOVE)
+        self._cursor = connection.register_script(_CURSOR)
+
+    def _key(self, name: str) -> str:
+        return f"assay:{{{self.assessment}}}:{name}"
+
+    def begin(self, header: Header) -> None:
+        if not self._begin(keys=[self._key("meta")], args=[header.dump()]):
+            raise AlreadyStarted(f"{self.assessment} was started already")
+
+    def header(self) -> Header | None:
+        text = cast("str | None", self._db.hget(self._key("meta"), "header"))
+        return None if text is None else Header.load(text)
+
+    def standing(self) -> Standing:
+        with self._db.pipeline(transaction=True) as pipe:
+            pipe.hmget(self._key("meta"), ["status", "revision", "claims"])
+            for name in ("tally", "taken", "open", "authors", "notes"):
+                pipe.hgetall(self._key(name))
+            pipe.hlen(self._key("rejected"))
+            meta, tally, taken, unsettled, authors, notes, n_rejected = pipe.execute()
+        return Standing(
+            status=cast(Status, meta[0] or "starting"),
+            revision=int(meta[1] or 0),
+            claims=int(meta[2] or 0),
+            tally={k: int(v) for k, v in tally.items()},
+            taken={int(k): int(v) for k, v in taken.items()},
+            unsettled={k: unsettled_from(k, v) for k, v in unsettled.items()},
+            authors={k: int(v) for k, v in authors.items()},
+            n_rejected=n_rejected,
+            notes=notes,
+        )
+
+    def next_reading(self) -> int:
+        return int(self._db.hincrby(self._key("meta"), "reading", 1))
+
+    def records(self, items: Sequence[str]) -> dict[str, str]:
+        if not items:
+            return {}
+        found = cast("list[str | None]", self._db.hmget(self._key("items"), list(items)))
+        return {item: text for item, text in zip(items, found, strict=True) if text is not None}
+
+    def tasks(self) -> dict[int, tuple[int, int, int, str]]:
+        raw = cast("dict[str, str]", self._db.hgetall(self._key("tasks")))
+        return {int(k): task_from(v) for k, v in raw.items()}
+
+    def items_of(self, tasks: Sequence[int]) -> dict[int, str]:
+        if not tasks:
+            return {}
+        found = cast(
+            "list[str | None]", self._db.hmget(self._key("tasks"), [str(t) for t in tasks])
+        )
+        return {t: task_from(v)[3] for t, v in zip(tasks, found, strict=True) if v is not None}
+
+    def mark_foreign(self, tasks: Mapping[int, str]) -> None:
+        if tasks:
+            briefs: dict[Any, Any] = {str(task): brief for task, brief in tasks.items()}
+            self._db.hset(self._key("tasks"), mapping=briefs)
+
+    def forget_foreign(self, tasks: Sequence[int]) -> None:
+        if tasks:
+            self._db.hdel(self._key("tasks"), *(str(task) for task in tasks))
+
+    def commit(self, changes: Sequence[Change]) -> list[str]:
+        keys = [self._key(name) for name in ("items", "meta", "log", *_EDITED)]
+        conflicts: list[str] = []
+        for start in range(0, len(changes), _CHUNK):
+            sent = [
+                [
+                    c.item,
+                    c.before,
+                    c.after,
+                    [[e.verb, e.hash, e.key, e.value] for e in c.edits],
+                    c.note,
+                ]
+                for c in changes[start : start + _CHUNK]
+            ]
+            conflicts += self._commit(keys=keys, args=[json.dumps(_EDITED), json.dumps(sent)])
+        return conflicts
+
+    def claim(self, revision: int, claims: Sequence[Claim]) -> bool:
+        if not claims:
+            return False
+        sent = []
+        for claim in claims:
+            record = Record(claim.item, claim.number, claim.row, claim.cell, claim.predicted)
+            note = open_note(record, "intended")
+            sent.append([claim.item, str(claim.cell), dump(record), note, choice_text(claim)])
+        keys = [self._key(name) for name in ("meta", "items", "open", "taken", "choices")]
+        return bool(self._claim(keys=keys, args=[revision, claims[0].number, json.dumps(sent)]))
+
+    def publish(self, revision: int, text: str, *, stops: bool) -> bool:
+        keys = [self._key(name) for name in ("meta", "decided", "decision", "decisions")]
+        channel = self._key("decisions")
+        return bool(self._publish(keys=keys, args=[revision, text, int(stops), channel]))
+
+    def decisions(self) -> list[str]:
+        entries = cast(
+            "list[tuple[str, dict[str, str]]]", self._db.xrange(self._key("decisions"))
+        )
+        return [fields["decision"] for _, fields in entries]
+
+    def choices(self) -> list[dict[str, Any]]:
+        return self._log("choices")
+
+    def changes(self) -> list[dict[str, Any]]:
+        return self._log("log")
+
+    def _log(self, name: str) -> list[dict[str, Any]]:
+        lines = cast("list[str]", self._db.lrange(self._key(name), 0, -1))
+        return [json.loads(line) for line in lines]
+
+    def rejected(self) -> dict[int, dict[str, Any]]:
+        raw = cast("dict[str, str]", self._db.hgetall(self._key("rejected")))
+        return {int(k): json.loads(v) for k, v in raw.items()}
+
+    def every_record(self) -> Iterable[str]:
+        for _, text in self._db.hscan_iter(self._key("items"), count=1000):
+            yield text
+
+    def move(self, before: Status, after: Status) -> bool:
+        return bool(self._move(keys=[self._key("meta")], args=[before, after]))
+
+    def note(self, **notes: str | int) -> None:
+        self._db.hset(self._key("notes"), mapping=cast("dict[Any, Any]", notes))
+
+    def advance_cursor(self, cursor_us: int) -> None:
+        self._cursor(keys=[self._key("notes")], args=[cursor_us])
+
+    def take_lease(self, holder: str, ttl_ms: int) -> bool:
+        return bool(self._take(keys=[self._key("lease")], args=[holder, ttl_ms]))
+
+    def drop_lease(self, holder: str) -> None:
+        self._drop(keys=[self._key("lease")], args=[holder])
+
+    def wakes(self) -> int:
+        return int(cast("str | None", self._db.hget(self._key("meta"), "wakes")) or 0)
+
+    def wake(self) -> int:
+        return int(self._db.hincrby(self._key("meta"), "wakes", 1))

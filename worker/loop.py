@@ -1,0 +1,126 @@
+"""THE STORY: one turn of the loop, from what annotators said to what they are asked next.
+
+A turn may be begun at any time, by any worker, as often as one likes; it may die at any line. What
+it does depends only on what Label Studio says and the ledger holds.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from connector.desk import Desk
+from connector.errors import InDoubt
+from worker.assessment import Assessment
+from worker.core.posterior import Belief
+from worker.core.stopping import Verdict
+from worker.decision import compared, decision, headline
+from worker.filling import LEASE_MS, empty, pending_cells, refill, tidy, unclaimed_cells
+from worker.ledger import Header, Ledger, Standing
+from worker.reading import catch_up, sweep, sweep_is_due
+from worker.telling import tell_decision, tell_progress
+
+
+def advance(
+    assessment: Assessment, header: Header, ledger: Ledger, desk: Desk, folder: Path, holder: str
+) -> Verdict | None:
+    """Take one turn; return what it found, or None if another worker is at it.
+
+    Args:
+        folder: where decision.json is kept.
+        holder: names this worker; nobody else may use the name.
+    """
+    if not ledger.take_lease(holder, LEASE_MS):
+        return None
+    try:
+        verdict = _turn(assessment, header, ledger, desk, folder, holder)
+    except InDoubt:
+        # An import may still be under way. Keep the lease until it surely is over, so that
+        # nobody looks for its tasks too early and imports them again.
+        raise
+    except BaseException:
+        ledger.drop_lease(holder)
+        raise
+    ledger.drop_lease(holder)
+    return verdict
+
+
+def _turn(
+    assessment: Assessment, header: Header, ledger: Ledger, desk: Desk, folder: Path, holder: str
+) -> Verdict:
+    skips = assessment.plan.annotation.skips
+
+    # 1 and 2: read what changed in Label Studio, record it exactly once.
+    catch_up(ledger, desk, skips)
+    if sweep_is_due(ledger, time.time()):
+        sweep(ledger, desk, skips)
+
+    # 3 and 4: tally + prior = posterior; ask the stop rule.
+    standing, belief, verdict = look(assessment, ledger)
+    if standing.status == "running" and _may_stop(standing, verdict) and sweep(ledger, desk, skips):
+        # A decision rests on a count that Label Studio confirms.
+        standing, belief, verdict = look(assessment, ledger)
+
+    # 5: publish and withdraw, or choose and import.
+    if standing.status == "running" and _may_stop(standing, verdict):
+        text = decision(
+            assessment, header, standing, belief, verdict, kind="stop", reason=verdict.reason
+        )
+        if ledger.publish(standing.revision, text, stops=True):
+            standing = ledger.standing()
+    if standing.status == "running":
+        tidy(assessment, ledger, desk, standing)
+        refill(assessment, ledger, desk, belief, standing, holder)
+        tell_progress(ledger, desk, headline(assessment, verdict))
+    else:
+        empty(assessment, ledger, desk, standing)
+    if standing.status == "stopped":
+        _review(assessment, header, ledger, standing, belief, verdict)
+        tell_decision(ledger, desk, folder)
+    return verdict
+
+
+def look(assessment: Assessment, ledger: Ledger) -> tuple[Standing, Belief, Verdict]:
+    """Say what is known now: standing, belief and verdict that belong together."""
+    standing = ledger.standing()
+    belief = assessment.believe(standing.tally)
+    open_items = int(
+        unclaimed_cells(assessment, standing).sum() + pending_cells(assessment, standing).sum()
+    )
+    return standing, belief, assessment.decide(belief, open_items)
+
+
+def _may_stop(standing: Standing, verdict: Verdict) -> bool:
+    """`resume` asks for so many labels more before the rule is asked again."""
+    if not verdict.stop:
+        return False
+    resumed = verdict.labels < int(standing.notes.get("resume_until", 0))
+    return verdict.reason == "exhausted" or not resumed
+
+
+def _review(
+    assessment: Assessment,
+    header: Header,
+    ledger: Ledger,
+    standing: Standing,
+    belief: Belief,
+    verdict: Verdict,
+) -> None:
+    """After the stop: the stop stays, and every later change says what became of the finding."""
+    published = [json.loads(text) for text in ledger.decisions()]
+    stop = next(d for d in reversed(published) if d["kind"] == "stop")
+    if standing.revision == published[-1]["revision"]:
+        return
+    since = compared(stop, assessment, verdict)
+    text = decision(
+        assessment,
+        header,
+        standing,
+        belief,
+        verdict,
+        kind="review",
+        reason=verdict.reason,
+        since=since,
+    )
+    ledger.publish(standing.revision, text, stops=False)

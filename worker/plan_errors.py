@@ -1,0 +1,132 @@
+"""Turns pydantic's findings about a plan into sentences: where, what came, what was expected."""
+
+import datetime
+import types
+import typing
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from worker.nearest import did_you_mean
+from worker.plan_fields import Mistakes
+from worker.plan_yaml import Place
+
+_EXPECTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "model_type": "keys with values",
+    "model_attributes_type": "keys with values",
+    "dict_type": "keys with values",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "path_type": "the path of a file, as text",
+}
+_BOUNDS = {
+    "greater_than_equal": ("ge", ">="),
+    "greater_than": ("gt", ">"),
+    "less_than_equal": ("le", "<="),
+    "less_than": ("lt", "<"),
+}
+
+
+def sentences(
+    error: ValidationError, model: type[BaseModel], lines: Mapping[Place, int]
+) -> list[str]:
+    """Return one sentence per mistake in the order of the file, each with its line and place."""
+    found: list[tuple[int, str]] = []
+    for detail in error.errors(include_url=False):
+        for place, text in _mistakes(detail, model):
+            line = _line(place, lines)
+            where = ".".join(str(step) for step in place)
+            start = (f"line {line}: " if line else "") + (f"{where}: " if where else "")
+            found.append((line, start + text))
+    in_order = [text for _, text in sorted(found, key=lambda pair: pair[0])]
+    return list(dict.fromkeys(in_order))
+
+
+def _mistakes(detail: ErrorDetails, model: type[BaseModel]) -> list[tuple[Place, str]]:
+    # pydantic marks a bad key of a mapping by a last step "[key]"
+    place = tuple(step for step in detail["loc"] if step != "[key]")
+    cause = detail.get("ctx", {}).get("error")
+    if isinstance(cause, Mistakes):
+        return [((*place, *key.split(".")) if key else place, text) for key, text in cause.found]
+    return [(place, _text(detail, model))]
+
+
+def _line(place: Place, lines: Mapping[Place, int]) -> int:
+    for length in range(len(place), 0, -1):
+        if place[:length] in lines:
+            return lines[place[:length]]
+    return 0
+
+
+def _text(detail: ErrorDetails, model: type[BaseModel]) -> str:
+    kind, came, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind == "extra_forbidden":
+        known = list(_model_at(model, detail["loc"][:-1]).model_fields)
+        guess = did_you_mean(str(detail["loc"][-1]), known)
+        return f"unknown key{guess or '; the keys here are ' + ', '.join(known)}"
+    if kind == "missing":
+        return "missing; the plan needs it"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "literal_error":
+        return f"came {_shown(came)}, expected {context['expected']}{_close(came, context)}"
+    if kind in _BOUNDS:
+        name, sign = _BOUNDS[kind]
+        return f"came {_shown(came)}, expected a number {sign} {context[name]}"
+    if kind in _EXPECTED:
+        quotes = "; write it in quotes" if kind == "string_type" and _is_scalar(came) else ""
+        return f"came {_shown(came)}, expected {_EXPECTED[kind]}{quotes}"
+    return f"came {_shown(came)}: {detail['msg']}"
+
+
+def _close(came: object, context: Mapping[str, object]) -> str:
+    known = [word.strip(" '") for word in str(context["expected"]).replace(" or ", ",").split(",")]
+    return did_you_mean(came, known) if isinstance(came, str) else ""
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, bool | int | float | datetime.date)
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case datetime.date():
+            return f"the date {value}"
+        case bool():
+            return f"the yes-or-no value {str(value).lower()}"
+        case int() | float():
+            return f"the number {value}"
+        case dict():
+            return "keys with values"
+        case list() | tuple():
+            return "a list"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _model_at(model: type[BaseModel], loc: Place) -> type[BaseModel]:
+    """Return the model of the part of the plan at `loc`."""
+    for step in loc:
+        model = _part(model.model_fields[str(step)].annotation) or model
+    return model
+
+
+def _part(annotation: object) -> type[BaseModel] | None:
+    options = (
+        typing.get_args(annotation)
+        if typing.get_origin(annotation) in (typing.Union, types.UnionType)
+        else (annotation,)
+    )
+    for option in options:
+        if isinstance(option, type) and issubclass(option, BaseModel):
+            return option
+    return None

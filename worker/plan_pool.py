@@ -1,0 +1,174 @@
+"""The part of the plan that says what the pool is: its file, its columns, its groups."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+
+from worker.group_spec import GroupBy, group_factors
+from worker.plan_fields import FilePath, Mistakes, Name, PlanPart, Whole, name_or_names
+
+RESERVED_KEY = "item_id"  # by this key our tasks are found again in Label Studio
+
+
+def _groups_beside_the_plan(spec: str | tuple[str, ...], info: ValidationInfo) -> object:
+    folder: Path | None = (info.context or {}).get("folder")
+    factors = [str(_moved(factor, folder)) for factor in group_factors(spec)]
+    return factors[0] if isinstance(spec, str) else tuple(factors)
+
+
+def _moved(factor: GroupBy, folder: Path | None) -> GroupBy:
+    if factor.kind != "superclass" or folder is None:
+        return factor
+    return GroupBy("superclass", map_path=str(folder / Path(factor.map_path).expanduser()))
+
+
+def _classes(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    if names is not None:
+        if len(names) < 2:
+            raise ValueError(f"came {len(names)} class, expected at least two")
+        if twice := _twice(names):
+            raise ValueError(f"the class {twice} stands there twice; name each class once")
+    return names
+
+
+def _probability_columns(columns: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+    if isinstance(columns, tuple):
+        if len(columns) < 2:
+            raise ValueError(
+                "came one class only, expected a column for each of at least two classes "
+                "(or one column that holds a list, given as text and not as a list)"
+            )
+        if twice := _twice(columns):
+            raise ValueError(f"the column {twice} stands there twice; name each column once")
+    return columns
+
+
+def _data(data: dict[str, str]) -> dict[str, str]:
+    if not data:
+        raise ValueError("came no columns, expected what annotators see, as in {image: image_url}")
+    if RESERVED_KEY in data:
+        raise ValueError(f"the key {RESERVED_KEY} is Assay's own; call the annotators' key another")
+    return data
+
+
+class PoolPlan(PlanPart):
+    """Where the predictions are, what their columns mean, and how the pool is cut up."""
+
+    predictions: FilePath
+    id: Name = "item_id"
+    probabilities: Annotated[
+        str | tuple[str, ...] | None,
+        BeforeValidator(
+            lambda value: (
+                None
+                if value is None
+                else name_or_names("a list of columns, or the name of one column")(value)
+            )
+        ),
+        AfterValidator(_probability_columns),
+    ] = None
+    predicted: Name | None = None
+    score: Name | None = None
+    classes: Annotated[tuple[Name, ...] | None, AfterValidator(_classes)] = None
+    data: Annotated[dict[Name, Name], AfterValidator(_data)]
+    strata: Annotated[Whole, Field(ge=1, le=1000)] = 1
+    groups: Annotated[
+        str | tuple[str, ...],
+        BeforeValidator(
+            name_or_names(
+                "predicted_class, score_bin(10), equal_mass_bin(10), superclass(map.csv), "
+                "a column, or a list of these"
+            )
+        ),
+        AfterValidator(_groups_beside_the_plan),
+    ] = "predicted_class"
+
+    @property
+    def factors(self) -> tuple[GroupBy, ...]:
+        """What the pool is grouped by; several factors mean their product."""
+        return group_factors(self.groups)
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns of the predictions file that the groups need."""
+        return tuple(factor.column for factor in self.factors if factor.kind == "column")
+
+    @property
+    def map_paths(self) -> tuple[Path, ...]:
+        """The superclass maps that the groups need."""
+        return tuple(Path(f.map_path) for f in self.factors if f.kind == "superclass")
+
+    @property
+    def is_list_column(self) -> bool:
+        """Whether one column holds all probabilities of an item as a list."""
+        return isinstance(self.probabilities, str)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        found = [
+            *self._mistakes_of_the_prediction(),
+            *self._numbers_used_as_text(),
+            *_leaks(self.data, self._hidden()),
+        ]
+        if found:
+            raise Mistakes(found)
+        return self
+
+    def _mistakes_of_the_prediction(self) -> list[tuple[str, str]]:
+        one = "expected either `probabilities`, or `predicted` and `score`"
+        columns, classes = self.probabilities, self.classes
+        given = {"predicted": self.predicted, "score": self.score}
+        missing = [key for key, column in given.items() if column is None]
+        if columns is None:
+            return [("", f"came no {' and no '.join(missing)}, {one}")] if missing else []
+        found = []
+        if len(missing) < len(given):
+            found.append(("probabilities", f"came beside {' or '.join(given)}, {one}"))
+        if self.is_list_column and classes is None:
+            found.append(
+                ("classes", f"missing; name the classes in the order of the list in {columns}")
+            )
+        if isinstance(columns, tuple) and classes is not None and len(classes) != len(columns):
+            text = f"came {len(classes)} for {len(columns)} probability columns, expected as many"
+            found.append(("classes", f"{text}, in the same order"))
+        return found
+
+    def _numbers_used_as_text(self) -> list[tuple[str, str]]:
+        listed = self.probabilities or ()
+        numbers = {*((listed,) if isinstance(listed, str) else listed), self.score}
+        found = [
+            ("groups", f"the column {name} holds numbers; use score_bin(10) to group by the score")
+            for name in self.group_columns
+            if name in numbers
+        ]
+        if self.id in numbers:
+            found.append(("id", f"the column {self.id} holds the prediction, expected the ids"))
+        return found
+
+    def _hidden(self) -> dict[str, str]:
+        """The columns that annotators must not see, and what each of them holds."""
+        listed = self.probabilities or ()
+        columns = (listed,) if isinstance(listed, str) else listed
+        hidden = dict.fromkeys(self.group_columns, "a group")
+        hidden |= dict.fromkeys(columns, "a probability")
+        hidden |= {self.score: "the score"} if self.score else {}
+        hidden |= {self.predicted: "the prediction"} if self.predicted else {}
+        return hidden
+
+
+def _leaks(data: Mapping[str, str], hidden: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [
+        (
+            f"data.{key}",
+            f"the column {column} holds {hidden[column]}, which annotators must not see; show "
+            "them another column",
+        )
+        for key, column in data.items()
+        if column in hidden
+    ]
+
+
+def _twice(names: tuple[str, ...]) -> str | None:
+    return next((name for index, name in enumerate(names) if name in names[:index]), None)

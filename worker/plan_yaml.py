@@ -1,0 +1,100 @@
+"""Reads a YAML file into plain values, and remembers on which line each of them stands."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from worker.errors import PlanError
+
+Place = tuple[str | int, ...]
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML's plain values."""
+
+
+# YAML 1.1 takes 1e-3 for text because it has no dot.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+"), list("-+0123456789")
+)
+
+
+def read_yaml(path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
+    """Return the mapping in a YAML file, and the line (from 1) of every place in it.
+
+    Raises:
+        PlanError: there is no such file, it cannot be read as YAML, it is not a mapping of
+            named keys, or a key stands in it twice.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise PlanError(["there is no such file; `assay init` writes a plan"], str(path)) from None
+    except UnicodeDecodeError as error:
+        raise PlanError(
+            [f"byte {error.start} is not UTF-8 text; save the plan as UTF-8"], str(path)
+        ) from None
+    except OSError as error:
+        raise PlanError([f"it cannot be read: {error.strerror}"], str(path)) from error
+    try:
+        return _parsed(text, path)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise PlanError([f"{line}not readable as YAML: {error.problem}"], str(path)) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise PlanError([f"not readable as YAML: {error}"], str(path)) from error
+
+
+def _parsed(text: str, path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
+    loader = _Loader(text)
+    try:
+        root = loader.get_single_node()
+        lines: dict[Place, int] = {}
+        twice: list[str] = []
+        if root is not None:
+            _walk(root, (), lines, twice, set())
+        if twice:
+            raise PlanError(twice, str(path))
+        values = loader.construct_document(root) if root is not None else None
+    finally:
+        loader.dispose()
+    if values is None:
+        raise PlanError(["the file is empty; `assay init` writes a plan"], str(path))
+    if not isinstance(values, dict):
+        raise PlanError(
+            [f"came {_kind(values)}, expected keys such as `assessment:` and `pool:`"], str(path)
+        )
+    return values, lines
+
+
+def _walk(
+    node: yaml.Node, place: Place, lines: dict[Place, int], twice: list[str], seen: set[int]
+) -> None:
+    """Note the line of every value, and every key that stands twice in one mapping."""
+    lines.setdefault(place, node.start_mark.line + 1)
+    if id(node) in seen:  # an alias: its lines are known, and it may contain itself
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            _walk(item, (*place, index), lines, twice, seen)
+    elif isinstance(node, yaml.MappingNode):
+        first: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            key, line = str(key_node.value), key_node.start_mark.line + 1
+            here = (*place, key)
+            if key in first and key != "<<":
+                twice.append(
+                    f"line {line}: {'.'.join(map(str, here))}: the key stands here and on "
+                    f"line {first[key]}; keep one of them"
+                )
+                continue
+            first[key] = lines[here] = line
+            _walk(value_node, here, lines, twice, seen)
+
+
+def _kind(value: object) -> str:
+    return "a list" if isinstance(value, list) else f"the single value {value!r}"

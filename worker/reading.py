@@ -1,0 +1,158 @@
+"""Steps 1 and 2 of the loop: read what changed in Label Studio, record it exactly once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from connector.desk import Desk
+from connector.labels import Look
+from worker.errors import AssayError
+from worker.ledger import Ledger
+from worker.records import Change, Record, change, load, looked_at, lost
+
+# Label Studio sets a task's stamp before the change can be seen, so what is older than the cursor
+# may still appear. Ten seconds is what was measured to be ample.
+OVERLAP_US = 10_000_000
+# How often the project's own counts are compared with ours: what polling cannot see (deleted
+# tasks) is found within this time.
+SWEEP_S = 20.0
+BATCH = 500
+ATTEMPTS = 20
+
+
+class Contention(AssayError):
+    """Other workers kept changing the same items; the next turn tries again."""
+
+
+def catch_up(ledger: Ledger, desk: Desk, skips: int) -> None:
+    """Read everything that changed since the cursor, record it, and move the cursor.
+
+    The cursor moves only when all that it passes is recorded, so a crash repeats a reading and
+    loses none; repeating changes nothing.
+    """
+    cursor = int(ledger.standing().notes.get("cursor", 0))
+    reading = ledger.next_reading()
+    newest, batch = cursor, list[Look]()
+    for look in desk.changes(max(0, cursor - OVERLAP_US)):
+        batch.append(look)
+        newest = max(newest, look.at_us)
+        if len(batch) == BATCH:
+            record(ledger, batch, reading, skips)
+            batch = []
+    record(ledger, batch, reading, skips)
+    ledger.advance_cursor(newest)
+    ledger.note(polled_at=int(time.time()))
+
+
+def record(ledger: Ledger, looks: Sequence[Look], reading: int, skips: int) -> None:
+    """Bring looks into the ledger, in whatever order and however often they come.
+
+    Raises:
+        Contention: others changed the same items at each of many attempts.
+    """
+    waiting = list(looks)
+    for _ in range(ATTEMPTS):
+        if not waiting:
+            return
+        in_conflict = set(_record_once(ledger, waiting, reading, skips))
+        waiting = [look for look in waiting if look.item in in_conflict]
+    if waiting:
+        raise Contention(
+            f"{len(waiting)} readings could not be recorded because other workers kept changing "
+            "the same items. Nothing is lost: the next turn reads them again."
+        )
+
+
+def _record_once(ledger: Ledger, looks: Sequence[Look], reading: int, skips: int) -> list[str]:
+    owners = ledger.items_of([look.task for look in looks])
+    stored = ledger.records(list({look.item for look in looks} | set(owners.values()) - {""}))
+    before = {item: load(text) for item, text in stored.items()}
+    after = dict(before)
+    foreign: dict[int, str] = {}
+    moved: dict[str, str] = {}  # item that lost a task -> item that the task shows now
+    for look in looks:
+        owner = owners.get(look.task)
+        if owner is not None and owner != look.item and owner in after:
+            # SQLite gives a deleted task's id to the next one, which shows another item.
+            after[owner] = lost(after[owner], look.task)
+            moved[owner] = look.item
+        if look.item in after:
+            after[look.item] = looked_at(after[look.item], look, reading)
+        elif owner is None:
+            foreign[look.task] = _foreign_brief(look)
+    conflicts = ledger.commit(_changes(stored, before, after, skips))
+    ledger.mark_foreign(foreign)
+    return conflicts + [moved[item] for item in conflicts if item in moved]
+
+
+def _changes(
+    stored: Mapping[str, str],
+    before: Mapping[str, Record],
+    after: Mapping[str, Record],
+    skips: int,
+) -> list[Change]:
+    made = (change(stored[i], before[i], after[i], skips) for i in after)
+    return [c for c in made if c is not None]
+
+
+def _foreign_brief(look: Look) -> str:
+    answers = sum(j.status != "skipped" for j in look.judgements)
+    return f"{look.at_us}:{answers}:{len(look.judgements) - answers}:"
+
+
+def sweep_is_due(ledger: Ledger, now_s: float) -> bool:
+    """Whether the counts were not compared for a while (or a clock was put back)."""
+    swept_at = float(ledger.standing().notes.get("swept_at", 0))
+    return abs(now_s - swept_at) >= SWEEP_S
+
+
+def sweep(ledger: Ledger, desk: Desk, skips: int) -> bool:
+    """Compare all tasks with what we know where the project's counts disagree; return if they did.
+
+    It finds what no change tells: deleted tasks, and anything that ever slipped through.
+    """
+    known = ledger.tasks()
+    counters = desk.counters()
+    ledger.note(swept_at=int(time.time()))
+    ours = (
+        len(known),
+        sum(answers for _, answers, _, _ in known.values()),
+        sum(skipped for _, _, skipped, _ in known.values()),
+    )
+    if ours == (counters.tasks, counters.answers, counters.skips):
+        return False
+    take_stock(ledger, desk, skips)
+    return True
+
+
+def take_stock(ledger: Ledger, desk: Desk, skips: int) -> None:
+    """Read every task that is not as we know it, and let go of those that are gone."""
+    known = ledger.tasks()
+    census = {brief.task: brief for brief in desk.census()}
+    reading = ledger.next_reading()
+    stale = [
+        task
+        for task, brief in census.items()
+        if known.get(task, ())[:3] != (brief.at_us, brief.answers, brief.skips)
+    ]
+    for start in range(0, len(stale), BATCH):
+        record(ledger, desk.read(stale[start : start + BATCH]), reading, skips)
+    gone = [task for task in known if task not in census]
+    ledger.forget_foreign([task for task in gone if not known[task][3]])
+    _let_go(ledger, [(task, known[task][3]) for task in gone if known[task][3]], skips)
+
+
+def _let_go(ledger: Ledger, gone: list[tuple[int, str]], skips: int) -> None:
+    for _ in range(ATTEMPTS):
+        if not gone:
+            return
+        stored = ledger.records(list({item for _, item in gone}))
+        before = {item: load(text) for item, text in stored.items()}
+        after = dict(before)
+        for task, item in gone:
+            after[item] = lost(after[item], task)
+        conflicts = set(ledger.commit(_changes(stored, before, after, skips)))
+        gone = [(task, item) for task, item in gone if item in conflicts]
+    if gone:
+        raise Contention("deleted tasks could not be recorded; the next turn tries again")

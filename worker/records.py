@@ -1,0 +1,284 @@
+"""What is known of one claimed item, and what a look at its task in Label Studio changes.
+
+Pure functions; the ledgers (Redis and memory) only keep what these return.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from connector.labels import Judgement, Look
+
+VERSION = 1
+
+State = Literal["intended", "open", "labelled", "skipped", "rejected", "deleted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The last look at a task that counts, and the number of the reading that brought it."""
+
+    at_us: int
+    reading: int
+    is_closed: bool
+    judgements: tuple[Judgement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One claimed item: its claim, its tasks with their judgements, and its outcome.
+
+    `outcome` is derived from the judgements by `outcome_of`; it is stored so that the tally can be
+    corrected by exactly what it contributed.
+    """
+
+    item: str
+    claim: int
+    row: int
+    cell: int
+    predicted: int
+    tasks: tuple[tuple[int, Seen], ...] = ()  # ascending by task id
+    was_deleted: bool = False
+    outcome: str | None = None
+
+    def state(self, skips: int) -> State:
+        """Where the item is on its way; `skips` annotators may skip it before it is given up."""
+        if self.outcome is not None:
+            return "labelled"
+        if not self.tasks:
+            return "deleted" if self.was_deleted else "intended"
+        judgements = self.judgements()
+        if len({j.author for j in judgements if j.status == "skipped"}) >= skips:
+            return "skipped"
+        if any(j.status == "rejected" for j in judgements):
+            return "rejected"
+        return "open"
+
+    def judgements(self) -> tuple[Judgement, ...]:
+        """All live judgements on the item, in the order of their annotation ids."""
+        every = [j for _, seen in self.tasks for j in seen.judgements]
+        return tuple(sorted(every, key=lambda j: j.annotation))
+
+    def is_skipped_once(self) -> bool:
+        """Whether some annotator skipped it, so that the queue may be empty for that one."""
+        return any(j.status == "skipped" for j in self.judgements())
+
+
+def outcome_of(judgements: Iterable[Judgement]) -> str | None:
+    """Return the item's class by the rule `first`: the lowest live, valid annotation id."""
+    valid = [j for j in judgements if j.status == "valid"]
+    return min(valid, key=lambda j: j.annotation).label if valid else None
+
+
+def looked_at(record: Record, look: Look, reading: int) -> Record:
+    """Return the record after a look at one of its tasks.
+
+    Looks may come twice, late or in any order: the one with the latest (task update, reading)
+    wins, and an unchanged one changes nothing.
+    """
+    known = dict(record.tasks)
+    seen = known.get(look.task)
+    if seen is not None:
+        if (look.at_us, reading) < (seen.at_us, seen.reading):
+            return record
+        fresh = (look.at_us, look.is_closed, look.judgements)
+        if fresh == (seen.at_us, seen.is_closed, seen.judgements):
+            return record
+    known[look.task] = Seen(look.at_us, reading, look.is_closed, look.judgements)
+    return _settled(replace(record, tasks=tuple(sorted(known.items()))))
+
+
+def lost(record: Record, task: int) -> Record:
+    """Return the record after one of its tasks vanished from Label Studio."""
+    rest = tuple((t, seen) for t, seen in record.tasks if t != task)
+    if len(rest) == len(record.tasks):
+        return record
+    return _settled(replace(record, tasks=rest, was_deleted=True))
+
+
+def surplus_tasks(record: Record) -> tuple[int, ...]:
+    """Tasks that show the item a second time and that nobody has answered.
+
+    They exist only when an import that was given up for lost arrived after all, or when a person
+    copied a task. The first task, and every task with a judgement, stays.
+    """
+    if len(record.tasks) < 2:
+        return ()
+    answered = [t for t, seen in record.tasks if seen.judgements]
+    kept = set(answered) or {record.tasks[0][0]}
+    return tuple(t for t, seen in record.tasks if t not in kept and not seen.is_closed)
+
+
+def _settled(record: Record) -> Record:
+    return replace(record, outcome=outcome_of(record.judgements()))
+
+
+# --- what is stored ------------------------------------------------------------------------------
+
+
+def dump(record: Record) -> str:
+    """Return the record as JSON with a version."""
+    return json.dumps(
+        {
+            "v": VERSION,
+            "item": record.item,
+            "claim": record.claim,
+            "row": record.row,
+            "cell": record.cell,
+            "predicted": record.predicted,
+            "tasks": {
+                str(task): [
+                    seen.at_us,
+                    seen.reading,
+                    int(seen.is_closed),
+                    [_judgement_out(j) for j in seen.judgements],
+                ]
+                for task, seen in record.tasks
+            },
+            "deleted": int(record.was_deleted),
+            "outcome": record.outcome,
+        },
+        separators=(",", ":"),
+        ensure_ascii=False,
+    )
+
+
+def load(text: str) -> Record:
+    """Read what `dump` wrote.
+
+    Raises:
+        ValueError: written by a newer release.
+    """
+    raw: dict[str, Any] = json.loads(text)
+    if raw["v"] != VERSION:
+        raise ValueError(
+            f"an item's record has version {raw['v']}, this release reads version {VERSION}: it "
+            "was written by a newer Assay; upgrade this one"
+        )
+    return Record(
+        item=raw["item"],
+        claim=raw["claim"],
+        row=raw["row"],
+        cell=raw["cell"],
+        predicted=raw["predicted"],
+        tasks=tuple(
+            (int(task), Seen(at, reading, bool(closed), tuple(_judgement_in(j) for j in judged)))
+            for task, (at, reading, closed, judged) in raw["tasks"].items()
+        ),
+        was_deleted=bool(raw["deleted"]),
+        outcome=raw["outcome"],
+    )
+
+
+def _judgement_out(j: Judgement) -> list[Any]:
+    return [j.annotation, j.author, j.status, j.label, j.reason, j.at_us, j.seconds]
+
+
+def _judgement_in(raw: list[Any]) -> Judgement:
+    return Judgement(*raw)
+
+
+# --- what follows from a change ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One edit of a hash that goes with a change: `set`, `del`, `add` (a number) or `max`."""
+
+    verb: Literal["set", "del", "add", "max"]
+    hash: str
+    key: str
+    value: str | int = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A record's old and new form with the edits that follow; kept whole or not at all."""
+
+    item: str
+    before: str  # as stored
+    after: str
+    edits: tuple[Edit, ...] = ()
+    note: str = field(default="")  # for the log, when the outcome changed
+
+
+def tally_key(cell: int, predicted: int, label: str) -> str:
+    """The tally's key: the cell, the predicted class and the class that the annotators gave."""
+    return f"{cell}:{predicted}:{label}"
+
+
+def open_note(record: Record, state: State) -> str:
+    """What the list of unsettled items holds of one: enough to choose and to recover."""
+    return json.dumps(
+        {
+            "cell": record.cell,
+            "row": record.row,
+            "claim": record.claim,
+            "state": state,
+            "tasks": [t for t, _ in record.tasks],
+            "open": [t for t, seen in record.tasks if not seen.is_closed],
+            "skipped": record.is_skipped_once(),
+        },
+        separators=(",", ":"),
+    )
+
+
+def change(stored: str, before: Record, after: Record, skips: int) -> Change | None:
+    """Return what must be written so that `after` replaces `before`; None when they are equal."""
+    if after == before:
+        return None
+    edits: list[Edit] = []
+    note = ""
+    if before.outcome != after.outcome:
+        for outcome, step in ((before.outcome, -1), (after.outcome, 1)):
+            if outcome is not None:
+                edits.append(
+                    Edit("add", "tally", tally_key(after.cell, after.predicted, outcome), step)
+                )
+        note = json.dumps(
+            {"item": after.item, "cell": after.cell, "before": before.outcome, "now": after.outcome}
+        )
+    edits += _where_it_is(before, after, skips)
+    edits += _tasks(before, after)
+    edits += _people(before, after)
+    return Change(after.item, stored, dump(after), tuple(edits), note)
+
+
+def _where_it_is(before: Record, after: Record, skips: int) -> list[Edit]:
+    edits: list[Edit] = []
+    state = after.state(skips)
+    if state == "labelled" and not surplus_tasks(after):
+        edits.append(Edit("del", "open", after.item))
+    else:
+        edits.append(Edit("set", "open", after.item, open_note(after, state)))
+    was, now = before.judgements(), after.judgements()
+    for j in was:
+        if j.status == "rejected":
+            edits.append(Edit("del", "rejected", str(j.annotation)))
+    for j in now:
+        if j.status == "rejected":
+            text = json.dumps({"item": after.item, "author": j.author, "reason": j.reason})
+            edits.append(Edit("set", "rejected", str(j.annotation), text))
+    return edits
+
+
+def _tasks(before: Record, after: Record) -> list[Edit]:
+    gone = {t for t, _ in before.tasks} - {t for t, _ in after.tasks}
+    edits = [Edit("del", "tasks", str(t)) for t in sorted(gone)]
+    for task, seen in after.tasks:
+        valid = sum(j.status != "skipped" for j in seen.judgements)
+        brief = f"{seen.at_us}:{valid}:{len(seen.judgements) - valid}:{after.item}"
+        edits.append(Edit("set", "tasks", str(task), brief))
+    return edits
+
+
+def _people(before: Record, after: Record) -> list[Edit]:
+    known = set(before.judgements())
+    return [
+        Edit("max", "authors", str(j.author), j.at_us)
+        for j in after.judgements()
+        if j.author is not None and j not in known
+    ]

@@ -1,0 +1,207 @@
+"""Reads tables (CSV, TSV, JSONL, Parquet) piece by piece, only the columns that are wanted.
+
+Text stays as it is written (a CSV's `007` remains `007`), numbers become float64, and a mistake in
+the file is told with its row. No more than a piece is in memory beside what the caller keeps.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from worker.errors import PredictionsError
+from worker.nearest import did_you_mean, listed
+from worker.tables_csv import first_mistake_in_csv
+from worker.tables_jsonl import jsonl_columns, jsonl_pieces
+
+FLOATS_PER_PIECE = 4_000_000
+_SUFFIXES = {
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"
+}  # fmt: skip
+ACCEPTED = ".csv, .tsv, .jsonl, .ndjson (each may end in .gz) and .parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The columns to read: as text, as numbers, and at most one that holds a list of numbers."""
+
+    texts: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    numbers_list: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of them, each once."""
+        last = (self.numbers_list,) if self.numbers_list is not None else ()
+        return tuple(dict.fromkeys((*self.texts, *self.numbers, *last)))
+
+
+def kind_of(path: Path) -> str:
+    """Return csv, tsv, jsonl or parquet, by the file's ending.
+
+    Raises:
+        PredictionsError: another ending.
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    is_packed = suffixes[-1:] == [".gz"]
+    kind = _SUFFIXES.get((suffixes[:-1] if is_packed else suffixes)[-1:][0] if suffixes else "")
+    if kind is None or (is_packed and kind == "parquet"):
+        raise PredictionsError(f"{path}: came the ending of {path.name}, expected {ACCEPTED}")
+    return kind
+
+
+def column_names(path: Path) -> list[str]:
+    """Return the names of the columns (of a JSONL file: the keys of its first rows).
+
+    Raises:
+        PredictionsError: the file is missing, unreadable or empty.
+    """
+    kind = kind_of(path)
+    with _told(path):
+        if kind == "jsonl":
+            return jsonl_columns(path)
+        if kind == "parquet":
+            with pa.parquet.ParquetFile(path) as file:
+                return list(file.schema_arrow.names)
+        with pa.csv.open_csv(path, parse_options=_csv_format(kind)) as reader:
+            return list(reader.schema.names)
+
+
+def pieces(path: Path, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """Yield the table's rows in order, in pieces that hold the wanted columns.
+
+    Text columns have the type string, numbers float64, the list column list<float64>; what was
+    not there is null (in a CSV an absent text is empty).
+
+    Raises:
+        PredictionsError: the file is missing, unreadable, empty or truncated, or lacks a wanted
+            column, or a value is not of the wanted kind.
+    """
+    present = column_names(path)
+    _require(path, wanted.columns, present)
+    kind, n_rows = kind_of(path), 0
+    with _told(path, wanted):
+        if kind == "jsonl":
+            found = jsonl_pieces(path, wanted.texts, wanted.numbers, wanted.numbers_list)
+        elif kind == "parquet":
+            found = _parquet_pieces(path, wanted)
+        else:
+            found = _csv_pieces(path, kind, wanted)
+        for piece in found:
+            if piece.num_rows:
+                n_rows += piece.num_rows
+                yield piece
+    if not n_rows:
+        raise PredictionsError(f"{path}: it has columns but no rows; nothing can be assessed")
+
+
+def _require(path: Path, columns: Sequence[str], present: Sequence[str]) -> None:
+    missing = [name for name in columns if name not in present]
+    if missing:
+        told = ", ".join(f"{name}{did_you_mean(name, present)}" for name in missing)
+        raise PredictionsError(
+            f"{path}: no column {told}; its columns are {listed(present)}. "
+            "Correct the names under `pool` in the plan"
+        )
+    twice = [name for name in columns if present.count(name) > 1]
+    if twice:
+        raise PredictionsError(f"{path}: the column {twice[0]} is there twice; rename one of them")
+
+
+def _csv_format(kind: str) -> pa.csv.ParseOptions:
+    return pa.csv.ParseOptions(delimiter="\t" if kind == "tsv" else ",", newlines_in_values=True)
+
+
+def _csv_pieces(path: Path, kind: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    as_text = (*wanted.texts, *((wanted.numbers_list,) if wanted.numbers_list else ()))
+    types = dict.fromkeys(wanted.numbers, pa.float64()) | dict.fromkeys(as_text, pa.string())
+    with pa.csv.open_csv(
+        path,
+        read_options=pa.csv.ReadOptions(block_size=8 << 20),
+        parse_options=_csv_format(kind),
+        convert_options=pa.csv.ConvertOptions(
+            include_columns=list(wanted.columns), column_types=types, strings_can_be_null=False
+        ),
+    ) as reader:
+        for piece in reader:
+            yield _converted(piece, wanted)
+
+
+def _parquet_pieces(path: Path, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    rows = max(1_000, FLOATS_PER_PIECE // max(len(wanted.columns), 100))
+    with pa.parquet.ParquetFile(path) as file:
+        for piece in file.iter_batches(batch_size=rows, columns=list(wanted.columns)):
+            yield _converted(piece, wanted)
+
+
+def _converted(piece: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
+    arrays = []
+    for name in wanted.columns:
+        array = piece.column(name)
+        if name in wanted.texts:
+            arrays.append(_as_text(name, array))
+        elif name in wanted.numbers:
+            arrays.append(_as_numbers(name, array))
+        else:
+            arrays.append(_as_lists(name, array))
+    return pa.RecordBatch.from_arrays(arrays, names=list(wanted.columns))
+
+
+def _as_text(name: str, array: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    kind = array.type
+    if pa.types.is_floating(kind) or pa.types.is_nested(kind) or pa.types.is_binary(kind):
+        raise PredictionsError(
+            f"the column {name} holds {kind}, expected text or whole numbers; write it as text"
+        )
+    return array.cast(pa.string())
+
+
+def _as_numbers(name: str, array: pa.Array) -> pa.Array:
+    kind = array.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise PredictionsError(f"the column {name} holds {kind}, expected numbers")
+    return array if pa.types.is_float32(kind) else array.cast(pa.float64(), safe=False)
+
+
+def _as_lists(name: str, array: pa.Array) -> pa.Array:
+    kind = array.type
+    if pa.types.is_string(kind):  # a CSV has its lists as text: [0.1, 0.9]
+        bare = pa.compute.utf8_trim(array, characters=" []()\t\r\n")
+        split = pa.compute.split_pattern_regex(bare, r"[,;\s]+")
+        return split.cast(pa.list_(pa.float64()))
+    if pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind) or pa.types.is_list(kind):
+        return array.cast(pa.list_(pa.float64()))
+    raise PredictionsError(f"the column {name} holds {kind}, expected a list of numbers")
+
+
+@contextmanager
+def _told(path: Path, wanted: Wanted | None = None) -> Iterator[None]:
+    """Turn what goes wrong while reading into errors that name the file and, if known, the row."""
+    try:
+        yield
+    except PredictionsError as error:
+        text = str(error)
+        if text.startswith(str(path)):
+            raise
+        raise PredictionsError(f"{path}: {text}") from error
+    except FileNotFoundError:
+        raise PredictionsError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise PredictionsError(f"{path}: came a folder, expected a file") from None
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+        if path.is_dir():
+            raise PredictionsError(f"{path}: came a folder, expected a file") from None
+        if path.is_file() and path.stat().st_size == 0:
+            raise PredictionsError(f"{path}: the file is empty") from None
+        text = f"{path}: it cannot be read ({error}); is it complete?"
+        if kind_of(path) in ("csv", "tsv") and isinstance(error, pa.ArrowInvalid):
+            numbers = wanted.numbers if wanted is not None else ()
+            found = first_mistake_in_csv(path, "\t" if kind_of(path) == "tsv" else ",", numbers)
+            text = f"{path}: {found}" if found else text
+        raise PredictionsError(text) from error

@@ -1,0 +1,50 @@
+"""Finds the row of a CSV file at which the fast reader gave up, without saying which."""
+
+import csv
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def first_mistake_in_csv(path: Path, delimiter: str, numbers: Sequence[str]) -> str | None:
+    """Return a sentence on the first row that is no row of the table, or None if all are.
+
+    Rows are counted from 1, without the header and without empty lines.
+    """
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    row = 0
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file, delimiter=delimiter)
+        try:
+            header = next(rows, [])
+            places = [(name, header.index(name)) for name in numbers if name in header]
+            for cells in rows:
+                if not cells:
+                    continue
+                row += 1
+                if len(cells) != len(header):
+                    return (
+                        f"row {row} has {len(cells)} of {len(header)} values; is the file cut off, "
+                        "or is a value with a comma not in quotes?"
+                    )
+                for name, place in places:
+                    if cells[place].strip() and not _is_number(cells[place]):
+                        return (
+                            f"row {row} has {cells[place]!r} in the column {name}, "
+                            "expected a number"
+                        )
+        except UnicodeDecodeError as error:
+            return (
+                f"after row {row} stands a byte that is not UTF-8 ({error.reason}); save as UTF-8"
+            )
+        except (csv.Error, EOFError, OSError) as error:
+            return f"after row {row} it cannot be read ({error}); is it complete?"
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text.strip().upper() in ("NA", "N/A", "NULL", "#N/A")
+    return True

@@ -1,0 +1,135 @@
+"""Reads JSON Lines piece by piece: quickly where all rows are alike, one by one where not."""
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json
+
+from worker.errors import PredictionsError
+
+BYTES_PER_PIECE = 8 << 20
+_FIRST_ROWS = 100
+_BOM = b"\xef\xbb\xbf"
+
+
+def jsonl_columns(path: Path) -> list[str]:
+    """Return the keys of the first rows, in their order.
+
+    Raises:
+        PredictionsError: the file is empty, or its first rows are not JSON objects.
+    """
+    with _opened(path) as file:
+        lines = [line for line in islice(file, _FIRST_ROWS) if line.strip()]
+    if not lines:
+        raise PredictionsError("the file is empty")
+    lines[0] = lines[0].removeprefix(_BOM)
+    rows = [_row(line, number) for number, line in enumerate(lines, start=1)]
+    return list(dict.fromkeys(key for row in rows for key in row))
+
+
+def jsonl_pieces(
+    path: Path, texts: Sequence[str], numbers: Sequence[str], numbers_list: str | None
+) -> Iterator[pa.RecordBatch]:
+    """Yield pieces with text columns (string), number columns (float64) and the list column.
+
+    Raises:
+        PredictionsError: a line is not a JSON object, or a value is not of its column's kind.
+    """
+    fields = {name: pa.string() for name in texts} | {name: pa.float64() for name in numbers}
+    if numbers_list is not None:
+        fields[numbers_list] = pa.list_(pa.float64())
+    schema, n_before = pa.schema(fields), 0
+    with _opened(path) as file:
+        file.read(0 if file.peek(3)[:3] != _BOM else 3)
+        while lines := file.readlines(BYTES_PER_PIECE):
+            piece = _quick(b"".join(lines), schema)
+            if piece is None:
+                piece = _careful(lines, schema, n_before)
+            n_before += piece.num_rows
+            yield piece
+
+
+def _opened(path: Path) -> io.BufferedReader:
+    # Arrow unpacks a packed file, and says so when it is cut off
+    return io.BufferedReader(pa.input_stream(str(path), compression="detect"))
+
+
+def _quick(block: bytes, schema: pa.Schema) -> pa.RecordBatch | None:
+    try:
+        table = pa.json.read_json(
+            io.BytesIO(block),
+            read_options=pa.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            parse_options=pa.json.ParseOptions(
+                explicit_schema=schema, unexpected_field_behavior="ignore"
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    return pa.RecordBatch.from_arrays(
+        [table.column(name).combine_chunks() for name in schema.names], schema=schema
+    )
+
+
+def _careful(lines: Sequence[bytes], schema: pa.Schema, n_before: int) -> pa.RecordBatch:
+    rows: list[dict[str, Any]] = []
+    for line in lines:
+        if line.strip():
+            rows.append(_row(line, n_before + len(rows) + 1))
+    columns = [
+        pa.array(
+            [
+                _value(row.get(field.name), field, n_before + index)
+                for index, row in enumerate(rows, start=1)
+            ],
+            type=field.type,
+        )
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _row(line: bytes, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except UnicodeDecodeError:
+        raise PredictionsError(f"row {number} is not UTF-8; save the file as UTF-8") from None
+    except ValueError as error:
+        raise PredictionsError(
+            f"row {number} is not JSON ({error}); is the file cut off there?"
+        ) from None
+    if not isinstance(row, dict):
+        raise PredictionsError(f'row {number} is no JSON object, expected {{"item_id": ...}}')
+    return row
+
+
+def _value(value: Any, field: pa.Field, number: int) -> Any:
+    if value is None:
+        return None
+    if pa.types.is_string(field.type):
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, int):
+            return str(value)
+        expected = "text or a whole number"
+    elif pa.types.is_list(field.type):
+        if isinstance(value, list) and all(_is_number(item) or item is None for item in value):
+            return value
+        expected = "a list of numbers"
+    else:
+        if _is_number(value):
+            return float(value)
+        expected = "a number"
+    raise PredictionsError(
+        f"row {number} has {str(value)[:60]!r} in the column {field.name}, expected {expected}"
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

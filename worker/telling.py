@@ -1,0 +1,70 @@
+"""Telling people: the one line of progress, and the decision to file and annotators."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from connector.desk import Desk
+from connector.project import marker
+from worker.ledger import Ledger
+
+# The line of progress is written at most this often; each writing costs Label Studio 0.2 s.
+EVERY_S = 30.0
+
+
+def tell_progress(ledger: Ledger, desk: Desk, text: str) -> None:
+    """Put one line on the project's card: at most twice a minute, and only if it changed."""
+    notes = ledger.standing().notes
+    line = f"{text} {marker(ledger.assessment)}"
+    if notes.get("described") == line:
+        return
+    if abs(time.time() - float(notes.get("described_at", 0))) < EVERY_S:
+        return
+    desk.describe(line)
+    ledger.note(described=line, described_at=int(time.time()))
+
+
+def tell_decision(ledger: Ledger, desk: Desk, folder: Path) -> None:
+    """Deliver the latest decision to `decision.json` and to Label Studio, each until it got there.
+
+    The decision itself was published by the ledger already; a crash or a Label Studio that is down
+    only delays this, since every later turn looks again.
+    """
+    decisions = ledger.decisions()
+    if not decisions:
+        return
+    latest, count = json.loads(decisions[-1]), str(len(decisions))
+    notes = ledger.standing().notes
+    path = folder / "decision.json"
+    if notes.get("told_file") != count or not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(latest, indent=2, ensure_ascii=False) + "\n")
+        ledger.note(told_file=count)
+    if notes.get("told_desk") != count:
+        desk.announce(_announcement(latest))
+        line = f"{latest['text']} {marker(ledger.assessment)}"
+        desk.describe(line)
+        ledger.note(told_desk=count, described=line, described_at=int(time.time()))
+
+
+def _announcement(decision: dict[str, Any]) -> str:
+    thanks = (
+        "Thank you: enough is known, there is nothing left to label here."
+        if decision["is_conclusive"]
+        else "Thank you: labelling has ended, there is nothing left to label here."
+    )
+    return f"<p><b>{thanks}</b></p><p>{html.escape(decision['text'])}</p>"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that readers see the old one or the new one, never a part."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        out.write(text)
+    os.replace(name, path)
