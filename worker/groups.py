@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -66,8 +67,11 @@ def equal_mass_thresholds(score: NDArray[np.floating], n_bins: int) -> NDArray[n
     Fewer where many scores are equal; none of them leaves a part empty.
     """
     at = np.arange(1, n_bins) * score.size // n_bins
-    thresholds = np.unique(np.partition(score, at)[at]) if at.size else score[:0]
-    return thresholds[thresholds > score.min()]
+    if not at.size:
+        return score[:0]
+    thresholds: NDArray[np.floating] = np.unique(np.partition(score, at)[at])
+    above: NDArray[np.floating] = thresholds[thresholds > score.min()]
+    return above
 
 
 def _of_factor(factor: GroupBy, predictions: Predictions) -> Grouping:
@@ -111,7 +115,7 @@ def _bin_names(thresholds: NDArray[np.floating]) -> tuple[str, ...]:
         )
         if is_exact or (digits >= 4 and len(set(texts)) == len(texts)):
             break
-    return tuple(f"score {low}-{high}" for low, high in zip(texts, texts[1:], strict=False))
+    return tuple(f"score {low}-{high}" for low, high in pairwise(texts))
 
 
 def _by_superclass(factor: GroupBy, predictions: Predictions) -> Grouping:

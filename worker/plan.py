@@ -15,15 +15,15 @@ from worker.plan_pool import PoolPlan
 from worker.plan_question import QuestionPlan, StopPlan
 from worker.plan_yaml import read_yaml
 
-_ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+_ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
 def _assessment_id(text: str) -> str:
-    # It names keys, jobs and folders, so it must not be `..` nor hold braces or slashes.
+    # It names keys, folders and RQ's jobs, which take these characters only.
     if not 1 <= len(text) <= 64 or not set(text) <= _ID_CHARACTERS or not text[0].isalnum():
         raise ValueError(
-            f"came {text!r}, expected 1 to 64 letters (a-z), digits, dots, underscores and "
-            "hyphens, of which the first is a letter or a digit"
+            f"came {text!r}, expected 1 to 64 letters (a-z), digits, underscores and hyphens, "
+            "of which the first is a letter or a digit"
         )
     return text
 

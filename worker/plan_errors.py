@@ -13,6 +13,7 @@ from worker.plan_fields import Mistakes
 from worker.plan_yaml import Place
 
 _EXPECTED = {
+    "invalid_key": "a key that is text; write it in quotes",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",

@@ -25,6 +25,8 @@ HEADER_KEY = b"assay_pool"
 CHECKSUM_KEY = b"assay_checksum"
 OWN_COLUMNS = ("item_id", "predicted", "score", "cell")  # the annotators' columns follow these
 
+_DAMAGED = "the compiled pool is damaged; delete it and compile it again"
+
 Stat = tuple[int, int]  # size in bytes, time of the last change in nanoseconds
 
 
@@ -74,9 +76,7 @@ class Pool:
         """Return the item in a row, 0 ... n_items - 1."""
         if not 0 <= row < self.n_items:
             raise IndexError(f"came row {row}, but the pool has rows 0 to {self.n_items - 1}")
-        item_id, predicted, _, cell, *data = (
-            column[row].as_py() for column in self._rows.columns
-        )
+        item_id, predicted, _, cell, *data = (column[row].as_py() for column in self._rows.columns)
         return Item(
             row=row,
             item_id=item_id,
@@ -93,7 +93,7 @@ class Pool:
 
     def find(self, item_ids: Iterable[str]) -> dict[str, int]:
         """Return the rows of those ids that are in the pool; looks through the whole pool."""
-        wanted = pa.array(list(item_ids), type=pa.string())
+        wanted = pa.array(list(item_ids), type=pa.large_string())
         ids = self._rows.column(0)
         rows = np.flatnonzero(pc.is_in(ids, value_set=wanted).to_numpy(zero_copy_only=False))
         return {ids[int(row)].as_py(): int(row) for row in rows}
@@ -123,35 +123,32 @@ def open_pool(
     path = Path(path)
     try:
         stat = stat_of(path)
-        is_trusted = file_sha256 is not None and stat == trusted_stat
-        found = file_sha256 if is_trusted else sha256_of(path)
+        found = sha256_of(path) if file_sha256 is None or stat != trusted_stat else file_sha256
         if file_sha256 is not None and found != file_sha256:
             raise PoolChanged(
                 f"{path}: the compiled pool is not the one of this assessment (its SHA-256 begins "
-                f"with {str(found)[:12]}, expected {file_sha256[:12]}). Delete it and compile the "
-                "same plan and predictions again, or put the old file back"
+                f"with {found[:12]}, expected {file_sha256[:12]}). Put the old file back, or "
+                "delete it and compile it again from the same plan and predictions"
             )
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
-            metadata = reader.schema.metadata or {}
-            rows = reader.get_batch(0)
+            metadata, rows = reader.schema.metadata or {}, reader.get_batch(0)
         header = json.loads(metadata[HEADER_KEY])
+        version, carried = header["version"], metadata[CHECKSUM_KEY]
     except FileNotFoundError:
         raise PoolChanged(
             f"{path}: the compiled pool is gone; put it back, or compile it again from the same "
             "plan and predictions"
         ) from None
-    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+    except (pa.ArrowException, OSError, LookupError, ValueError) as error:
+        raise PoolChanged(f"{path}: {_DAMAGED} ({error})") from error
+    if version != FORMAT_VERSION:
         raise PoolChanged(
-            f"{path}: the compiled pool is damaged ({error}); delete it and compile it again"
-        ) from error
-    if header["version"] != FORMAT_VERSION:
-        raise PoolChanged(
-            f"{path}: the compiled pool has format {header['version']}, but this release reads "
+            f"{path}: the compiled pool has format {version}, but this release reads "
             f"{FORMAT_VERSION}; finish the assessment with the release that began it"
         )
-    if file_sha256 is None and checksum(metadata[HEADER_KEY], rows) != metadata.get(CHECKSUM_KEY):
-        raise PoolChanged(f"{path}: the compiled pool is damaged; delete it and compile it again")
-    return _pool(path, str(found), stat, header, rows)
+    if file_sha256 is None and checksum(metadata[HEADER_KEY], rows) != carried:
+        raise PoolChanged(f"{path}: {_DAMAGED}")
+    return _pool(path, found, stat, header, rows)
 
 
 def write_pool(path: Path, header: Mapping[str, Any], rows: pa.RecordBatch) -> None:
@@ -160,7 +157,7 @@ def write_pool(path: Path, header: Mapping[str, Any], rows: pa.RecordBatch) -> N
     metadata = {HEADER_KEY: text, CHECKSUM_KEY: checksum(text, rows)}
     rows = rows.replace_schema_metadata(metadata)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # in a folder of its own name per process: two that compile the same pool do not meet
+    # two processes that compile the same pool write to different files
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:
@@ -177,9 +174,14 @@ def checksum(header: bytes, rows: pa.RecordBatch) -> bytes:
     """Return the SHA-256 (hex) of a header and all values."""
     digest = hashlib.sha256(header)
     for column in rows.columns:
-        for buffer in column.buffers():
-            if buffer is not None:
-                digest.update(buffer)
+        _, *buffers = column.buffers()  # no value is null, so there is no map of nulls
+        if pa.types.is_large_string(column.type):
+            n_bytes = pc.sum(pc.binary_length(column)).as_py() or 0
+            lengths = [(len(column) + 1) * 8, n_bytes]
+        else:
+            lengths = [len(column) * column.type.bit_width // 8]
+        for buffer, length in zip(buffers, lengths, strict=True):
+            digest.update(memoryview(buffer)[:length] if buffer is not None else b"")
     return digest.hexdigest().encode()
 
 

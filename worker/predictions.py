@@ -54,21 +54,20 @@ def class_names(pool: PoolPlan) -> tuple[str, ...] | None:
     if pool.classes is not None:
         return pool.classes
     if isinstance(pool.probabilities, tuple):
-        start = shared_prefix(pool.probabilities)
-        names = tuple(column[len(start) :] for column in pool.probabilities)
-        return names if all(names) else pool.probabilities
+        return without_shared_prefix(pool.probabilities)
     return None
 
 
-def shared_prefix(names: tuple[str, ...]) -> str:
-    """Return the longest common beginning that ends in "_" or ".", or an empty text."""
+def without_shared_prefix(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names without the longest beginning that they share and that ends in "_" or "."."""
     first, last = min(names), max(names)  # all others lie between them, letter by letter
     n_common = next(
         (at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b),
         min(len(first), len(last)),
     )
-    common = first[:n_common]
-    return common[: max(common.rfind("_"), common.rfind(".")) + 1]
+    length = max(first.rfind("_", 0, n_common), first.rfind(".", 0, n_common)) + 1
+    shorter = tuple(name[length:] for name in names)
+    return shorter if all(shorter) else names
 
 
 def read_predictions(pool: PoolPlan) -> Predictions:

@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 STUCK_S = 15.0
 # Ended assessments are looked at more seldom: late labels are rare, and webhooks still wake.
 ENDED_EVERY = 10
+# A key that lives as long as some watcher does.
+HEARTBEAT = "assay:watching"
 
 
 def watch(office: Office, interval_s: float, stop: Event) -> None:
@@ -33,6 +35,7 @@ def watch(office: Office, interval_s: float, stop: Event) -> None:
 
 
 def _round(office: Office, rounds: int) -> None:
+    office.state.set(HEARTBEAT, rounds, ex=60)
     for assessment in office.ids():
         standing = office.ledger(assessment).standing()
         if standing.status == "stopped" and rounds % ENDED_EVERY:

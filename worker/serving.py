@@ -57,6 +57,11 @@ def hook_all(office: Office, say: Callable[[str], None]) -> None:
         add_hook(office, header, client, say)
 
 
+def port_is_free(port: int) -> None:
+    """Raise PortTaken if the receiver could not listen there."""
+    _listen("127.0.0.1", port).close()
+
+
 def _listen(host: str, port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

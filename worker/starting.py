@@ -14,7 +14,7 @@ from connector.labels import Schema, read_schema, write_config
 from connector.project import attach_project, create_project, hook
 from connector.settings import label_studio_settings, webhook_secret
 from connector.webhook import hook_url
-from worker.assessment import assess
+from worker.assessment import assess, reopen
 from worker.ledger import AlreadyStarted, Header
 from worker.office import Office
 from worker.plan import Plan, load_plan, plan_hash
@@ -117,6 +117,24 @@ def start(path: Path, office: Office, say: Callable[[str], None]) -> Header:
     return header
 
 
+def start_or_go_on(path: Path, office: Office, say: Callable[[str], None]) -> str:
+    """Begin the assessment of a plan, or go on with it if it was begun with the same plan.
+
+    Raises:
+        AlreadyStarted: it was begun with another plan under the same id.
+    """
+    plan = load_plan(path)
+    header = office.ledger(plan.assessment).header()
+    if header is None or header.plan_hash != plan_hash(plan):
+        header = start(path, office, say)
+        verb = "Started"
+    else:
+        check_source(reopen(header, office.settings.pools).pool, plan)
+        verb = "Going on with"
+    page = f"{header.url}/projects/{header.project}/data"
+    return f"{verb} {header.assessment}. Annotators label in {page} (the button Label All Tasks)."
+
+
 def add_hook(office: Office, header: Header, client: Any, say: Callable[[str], None]) -> None:
     """Let Label Studio wake us, if a receiver runs; without one the watcher does all."""
     base = office.state.get(RECEIVER)
@@ -138,8 +156,6 @@ def _refuse_second_start(plan: Plan, office: Office) -> None:
         return
     begun = Plan.model_validate_json(header.plan)
     if begun.pool == plan.pool:
-        from worker.assessment import reopen
-
         check_source(reopen(header, office.settings.pools).pool, plan)
     raise AlreadyStarted(
         f"{plan.assessment} was started already, on {header.started_at}, in project "
@@ -150,7 +166,6 @@ def _refuse_second_start(plan: Plan, office: Office) -> None:
 
 
 def _header(plan: Plan, pool: Pool, project: int, url: str, schema: Schema) -> Header:
-    stat = pool.path.stat()
     return Header(
         assessment=plan.assessment,
         plan=plan.model_dump_json(),
@@ -158,7 +173,7 @@ def _header(plan: Plan, pool: Pool, project: int, url: str, schema: Schema) -> H
         pool_hash=pool.hash,
         pool_file=str(pool.path),
         pool_sha256=pool.file_sha256,
-        pool_stat=(stat.st_size, stat.st_mtime_ns),
+        pool_stat=(pool.stat[0], pool.stat[1]),
         project=project,
         url=url,
         control=schema.control,

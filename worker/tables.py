@@ -7,6 +7,7 @@ the file is told with its row. No more than a piece is in memory beside what the
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,8 +16,9 @@ import pyarrow.parquet
 
 from worker.errors import PredictionsError
 from worker.nearest import did_you_mean, listed
+from worker.tables_columns import converted
 from worker.tables_csv import first_mistake_in_csv
-from worker.tables_jsonl import jsonl_columns, jsonl_pieces
+from worker.tables_jsonl import jsonl_columns, jsonl_first_rows, jsonl_pieces
 
 FLOATS_PER_PIECE = 4_000_000
 _SUFFIXES = {
@@ -69,6 +71,25 @@ def column_names(path: Path) -> list[str]:
                 return list(file.schema_arrow.names)
         with pa.csv.open_csv(path, parse_options=_csv_format(kind)) as reader:
             return list(reader.schema.names)
+
+
+def first_rows(path: Path, most: int) -> pa.Table:
+    """Return at most `most` first rows, each column of the type that it seems to have.
+
+    Raises:
+        PredictionsError: the file is missing, unreadable, empty or of no known kind.
+    """
+    kind = kind_of(path)
+    with _told(path):
+        if kind == "jsonl":
+            return jsonl_first_rows(path, most)
+        if kind == "parquet":
+            with pa.parquet.ParquetFile(path) as file:
+                batches = list(islice(file.iter_batches(batch_size=most), 1))
+                return pa.Table.from_batches(batches, file.schema_arrow).slice(0, most)
+        with pa.csv.open_csv(path, parse_options=_csv_format(kind)) as reader:
+            batches = list(islice(reader, 1))
+            return pa.Table.from_batches(batches, reader.schema).slice(0, most)
 
 
 def pieces(path: Path, wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -128,56 +149,14 @@ def _csv_pieces(path: Path, kind: str, wanted: Wanted) -> Iterator[pa.RecordBatc
         ),
     ) as reader:
         for piece in reader:
-            yield _converted(piece, wanted)
+            yield converted(piece, wanted.texts, wanted.numbers, wanted.numbers_list)
 
 
 def _parquet_pieces(path: Path, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     rows = max(1_000, FLOATS_PER_PIECE // max(len(wanted.columns), 100))
     with pa.parquet.ParquetFile(path) as file:
         for piece in file.iter_batches(batch_size=rows, columns=list(wanted.columns)):
-            yield _converted(piece, wanted)
-
-
-def _converted(piece: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
-    arrays = []
-    for name in wanted.columns:
-        array = piece.column(name)
-        if name in wanted.texts:
-            arrays.append(_as_text(name, array))
-        elif name in wanted.numbers:
-            arrays.append(_as_numbers(name, array))
-        else:
-            arrays.append(_as_lists(name, array))
-    return pa.RecordBatch.from_arrays(arrays, names=list(wanted.columns))
-
-
-def _as_text(name: str, array: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    kind = array.type
-    if pa.types.is_floating(kind) or pa.types.is_nested(kind) or pa.types.is_binary(kind):
-        raise PredictionsError(
-            f"the column {name} holds {kind}, expected text or whole numbers; write it as text"
-        )
-    return array.cast(pa.string())
-
-
-def _as_numbers(name: str, array: pa.Array) -> pa.Array:
-    kind = array.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise PredictionsError(f"the column {name} holds {kind}, expected numbers")
-    return array if pa.types.is_float32(kind) else array.cast(pa.float64(), safe=False)
-
-
-def _as_lists(name: str, array: pa.Array) -> pa.Array:
-    kind = array.type
-    if pa.types.is_string(kind):  # a CSV has its lists as text: [0.1, 0.9]
-        bare = pa.compute.utf8_trim(array, characters=" []()\t\r\n")
-        split = pa.compute.split_pattern_regex(bare, r"[,;\s]+")
-        return split.cast(pa.list_(pa.float64()))
-    if pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind) or pa.types.is_list(kind):
-        return array.cast(pa.list_(pa.float64()))
-    raise PredictionsError(f"the column {name} holds {kind}, expected a list of numbers")
+            yield converted(piece, wanted.texts, wanted.numbers, wanted.numbers_list)
 
 
 @contextmanager

@@ -23,13 +23,33 @@ def jsonl_columns(path: Path) -> list[str]:
     Raises:
         PredictionsError: the file is empty, or its first rows are not JSON objects.
     """
+    return list(dict.fromkeys(key for row in _first(path, _FIRST_ROWS) for key in row))
+
+
+def jsonl_first_rows(path: Path, most: int) -> pa.Table:
+    """Return at most `most` first rows; a column of mixed kinds becomes text.
+
+    Raises:
+        PredictionsError: the file is empty, or its first rows are not JSON objects.
+    """
+    rows = _first(path, most)
+    columns = {}
+    for key in dict.fromkeys(key for row in rows for key in row):
+        values = [row.get(key) for row in rows]
+        try:
+            columns[key] = pa.array(values)
+        except pa.ArrowException:
+            columns[key] = pa.array([json.dumps(value) for value in values])
+    return pa.table(columns)
+
+
+def _first(path: Path, most: int) -> list[dict[str, Any]]:
     with _opened(path) as file:
-        lines = [line for line in islice(file, _FIRST_ROWS) if line.strip()]
+        lines = [line for line in islice(file, most) if line.strip()]
     if not lines:
         raise PredictionsError("the file is empty")
     lines[0] = lines[0].removeprefix(_BOM)
-    rows = [_row(line, number) for number, line in enumerate(lines, start=1)]
-    return list(dict.fromkeys(key for row in rows for key in row))
+    return [_row(line, number) for number, line in enumerate(lines, start=1)]
 
 
 def jsonl_pieces(

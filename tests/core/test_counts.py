@@ -1,0 +1,82 @@
+"""The law of a group's unlabelled right answers."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from worker.core.counts import CountLaw, LawCache, beta_binomial, convolve, law_of
+
+shapes = st.floats(0.002, 200.0)
+cells = st.tuples(st.integers(1, 12), shapes, shapes)
+
+
+@given(n=st.integers(0, 60), a=shapes, b=shapes)
+def test_it_is_the_beta_binomial_law(n, a, b):
+    expected = stats.betabinom(n, a, b).pmf(np.arange(n + 1))
+    assert beta_binomial(n, a, b) == pytest.approx(expected, rel=1e-8, abs=1e-14)
+
+
+@given(n=st.integers(0, 300), a=shapes, b=shapes)
+def test_turning_right_and_wrong_round_turns_the_law_round(n, a, b):
+    assert beta_binomial(n, a, b) == pytest.approx(beta_binomial(n, b, a)[::-1], rel=1e-9)
+
+
+def test_a_flat_prior_stays_flat_over_a_hundred_thousand_items():
+    assert beta_binomial(100_000, 1.0, 1.0) == pytest.approx(np.full(100_001, 1 / 100_001))
+
+
+def test_moments_of_a_sharp_law_over_a_hundred_thousand_items_are_kept():
+    n, a, b = 100_000, 700.5, 301.25
+    pmf, k = beta_binomial(n, a, b), np.arange(n + 1)
+    law = stats.betabinom(n, a, b)
+    assert pmf @ k == pytest.approx(law.mean(), rel=1e-11)
+    assert pmf @ (k - law.mean()) ** 2 == pytest.approx(law.var(), rel=1e-9)
+
+
+def test_the_fourier_transform_adds_counts_as_the_direct_sum_does():
+    first, second = beta_binomial(3000, 30.0, 10.0), beta_binomial(2500, 4.0, 9.0)
+    assert convolve(first, second) == pytest.approx(np.convolve(first, second), abs=1e-15)
+
+
+@given(st.lists(cells, max_size=4))
+def test_a_law_is_a_probability_and_its_tails_agree(some):
+    law = law_of(tuple(some))
+    assert law.pmf.size == 1 + sum(n for n, _, _ in some)
+    assert law.pmf.sum() == pytest.approx(1.0, abs=1e-12)
+    assert law.at_least[0] == 1.0
+    assert law.at_least[-1] == 0.0
+    assert -np.diff(law.at_least) == pytest.approx(law.pmf, abs=1e-12)
+    assert law.pmf[law.low : law.high + 1].sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@given(st.lists(cells, min_size=2, max_size=4))
+def test_the_order_of_the_cells_does_not_matter(some):
+    assert (law_of(tuple(some)).pmf == law_of(tuple(some[::-1])).pmf).all()
+
+
+def test_nothing_unlabelled_leaves_one_possible_count():
+    law = law_of(())
+    assert law.pmf.tolist() == [1.0]
+    assert (law.low, law.high) == (0, 0)
+
+
+def test_laws_cannot_be_changed_by_their_readers():
+    with pytest.raises(ValueError, match="read-only"):
+        law_of(((3, 1.0, 2.0),)).pmf[0] = 0.5
+
+
+def test_the_cache_keeps_its_bound_and_drops_what_was_unused_for_longest():
+    def law(n: int) -> CountLaw:
+        return CountLaw(np.ones(n), np.ones(n + 1), 0, n - 1)
+
+    cache = LawCache(max_floats=50)
+    first, second, third = (((i, 1.0, 1.0),) for i in (1, 2, 3))
+    cache.put(first, law(10))
+    cache.put(second, law(10))
+    cache.get(first)
+    cache.put(third, law(10))
+    assert cache.n_floats <= 50
+    assert cache.get(first) is not None
+    assert cache.get(second) is None

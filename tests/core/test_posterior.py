@@ -1,0 +1,252 @@
+"""What is known of every group's accuracy."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from worker.core.posterior import (
+    Belief,
+    distribution,
+    draw,
+    group_labelled,
+    group_right,
+    group_size,
+    interval,
+    mean,
+    unlabelled,
+    variance,
+)
+from worker.core.supposing import labelled, mirrored, with_pending
+
+
+@st.composite
+def beliefs(draw_one, min_groups=1, max_groups=4, max_cells=3, max_size=5):
+    """Small finite beliefs with strata, empty cells and empty groups."""
+    n_groups = draw_one(st.integers(min_groups, max_groups))
+    columns = [[], [], [], [], [], []]
+    for g in range(n_groups):
+        for _ in range(draw_one(st.integers(0, max_cells))):
+            size = draw_one(st.integers(0, max_size))
+            done = draw_one(st.integers(0, size))
+            right = draw_one(st.integers(0, done))
+            prior = [draw_one(st.sampled_from([0.25, 1.0, 3.5])) for _ in range(2)]
+            for column, value in zip(columns, [g, size, right, done - right, *prior], strict=True):
+                column.append(value)
+    whole = [np.array(column, dtype=np.int64) for column in columns[:4]]
+    return Belief(*whole, *(np.array(column, dtype=float) for column in columns[4:]), n_groups)
+
+
+def one_cell_groups(size, right, wrong, population="finite", prior=(1.0, 1.0)):
+    n = len(size)
+    columns = [np.arange(n), *(np.array(column) for column in (size, right, wrong))]
+    return Belief(*columns, np.full(n, prior[0]), np.full(n, prior[1]), n, population)
+
+
+def completions(b, g):
+    """Every possible accuracy of a group and its probability, by going through completions."""
+    cells = np.flatnonzero(b.group == g)
+    left = unlabelled(b)
+    table = {}
+    for ks in itertools.product(*(range(left[c] + 1) for c in cells)):
+        p = 1.0
+        for c, k in zip(cells, ks, strict=True):
+            p *= stats.betabinom(left[c], b.alpha[c] + b.right[c], b.beta[c] + b.wrong[c]).pmf(k)
+        accuracy = (int(b.right[cells].sum()) + sum(ks)) / int(b.size[cells].sum())
+        table[accuracy] = table.get(accuracy, 0.0) + p
+    return np.array(sorted(table.items())).T
+
+
+@given(beliefs(max_groups=2))
+def test_the_distribution_is_that_of_all_completions_of_the_pool(b):
+    for g in np.flatnonzero(group_size(b)):
+        support, pmf = distribution(b, int(g))
+        expected_support, expected_pmf = completions(b, g)
+        assert support == pytest.approx(expected_support)
+        assert pmf == pytest.approx(expected_pmf, abs=1e-10)
+
+
+@given(beliefs())
+def test_mean_and_variance_are_those_of_the_distribution(b):
+    for g in range(b.n_groups):
+        if not group_size(b)[g]:
+            assert np.isnan(mean(b)[g])
+            assert np.isnan(variance(b)[g])
+            continue
+        support, pmf = distribution(b, g)
+        assert pmf.sum() == pytest.approx(1.0)
+        assert mean(b)[g] == pytest.approx(pmf @ support, abs=1e-12)
+        assert variance(b)[g] == pytest.approx(pmf @ (support - mean(b)[g]) ** 2, abs=1e-12)
+
+
+@given(beliefs(), st.sampled_from([0.5, 0.9, 0.95]))
+def test_an_interval_holds_its_level_and_no_shorter_tail_would(b, level):
+    bounds = interval(b, level)
+    tail = (1 - level) / 2
+    for g in range(b.n_groups):
+        if not group_size(b)[g]:
+            assert np.isnan(bounds[g]).all()
+            continue
+        support, pmf = distribution(b, g)
+        low, high = bounds[g]
+        assert pmf[support < low - 1e-9].sum() < tail + 1e-9
+        assert pmf[support > high + 1e-9].sum() < tail + 1e-9
+        assert pmf[support <= low + 1e-9].sum() >= tail - 1e-9
+        assert pmf[support >= high - 1e-9].sum() >= tail - 1e-9
+
+
+@given(beliefs())
+def test_sums_over_cells_lose_no_label(b):
+    assert group_size(b).sum() == b.size.sum()
+    assert group_right(b).sum() == b.right.sum()
+    assert group_labelled(b).sum() == b.right.sum() + b.wrong.sum()
+    assert np.issubdtype(group_right(b).dtype, np.integer)
+
+
+def test_an_exhausted_group_is_known_exactly():
+    b = one_cell_groups([4], [3], [1])
+    assert distribution(b, 0)[1].tolist() == [1.0]
+    assert mean(b)[0] == 0.75
+    assert variance(b)[0] == 0.0
+    assert interval(b).tolist() == [[0.75, 0.75]]
+    assert (draw(b, np.random.default_rng(0), 9) == 0.75).all()
+
+
+@given(st.lists(st.booleans(), max_size=12), st.randoms(use_true_random=False))
+def test_the_order_in_which_labels_arrive_does_not_matter(outcomes, random):
+    shuffled = random.sample(outcomes, len(outcomes))
+    first = second = one_cell_groups([12, 3], [0, 0], [0, 0])
+    for outcome in outcomes:
+        first = labelled(first, 0, outcome)
+    for outcome in shuffled:
+        second = labelled(second, 0, outcome)
+    assert (distribution(first, 0)[1] == distribution(second, 0)[1]).all()
+
+
+@pytest.mark.parametrize("population", ["finite", "infinite"])
+def test_draws_follow_the_distribution(population):
+    b = one_cell_groups([40, 0, 300], [7, 0, 20], [5, 0, 90], population)
+    theta = draw(b, np.random.default_rng(1), 40_000)
+    assert np.isnan(theta[:, 1]).all()
+    for g in (0, 2):
+        support, pmf = distribution(b, g)
+        for point in interval(b, 0.5)[g]:
+            expected = pmf[support <= point + 1e-12].sum()
+            found = (theta[:, g] <= point + 1e-12).mean()
+            assert found == pytest.approx(expected, abs=0.012)  # four standard errors and a bin
+
+
+def test_draws_of_strata_have_the_moments_of_their_sum():
+    b = Belief(
+        group=np.array([0, 0, 2]),
+        size=np.array([30, 50, 8]),
+        right=np.array([3, 1, 2]),
+        wrong=np.array([1, 6, 2]),
+        alpha=np.ones(3),
+        beta=np.array([1.0, 2.0, 1.0]),
+        n_groups=3,
+    )
+    theta = draw(b, np.random.default_rng(2), 40_000)
+    assert np.isnan(theta[:, 1]).all()
+    for g in (0, 2):
+        assert theta[:, g].mean() == pytest.approx(mean(b)[g], abs=0.005)
+        assert theta[:, g].var() == pytest.approx(variance(b)[g], rel=0.05)
+
+
+def test_the_infinite_population_is_the_papers_beta():
+    b = one_cell_groups([9, 100], [3, 40], [6, 5], "infinite")
+    law = stats.beta([4.0, 41.0], [7.0, 6.0])
+    assert mean(b) == pytest.approx(law.mean())
+    assert variance(b) == pytest.approx(law.var())
+    assert interval(b) == pytest.approx(np.transpose(law.ppf([[0.025], [0.975]])))
+    support, pmf = distribution(b, 1)
+    assert pmf.sum() == pytest.approx(1.0)
+    assert pmf @ support == pytest.approx(mean(b)[1], abs=1e-7)
+
+
+def test_the_finite_posterior_of_a_huge_pool_is_nearly_the_papers_beta():
+    finite = one_cell_groups([200_000], [30], [10])
+    infinite = one_cell_groups([200_000], [30], [10], "infinite")
+    assert interval(finite) == pytest.approx(interval(infinite), abs=1e-3)
+
+
+@given(beliefs())
+def test_mirroring_turns_accuracies_into_error_rates(b):
+    assert mean(mirrored(b)) == pytest.approx(1 - mean(b), nan_ok=True)
+    assert variance(mirrored(b)) == pytest.approx(variance(b), nan_ok=True)
+
+
+@given(beliefs())
+def test_pending_items_narrow_a_group_and_leave_its_mean(b):
+    pending = unlabelled(b) // 2
+    expected = with_pending(b, pending)
+    assert unlabelled(expected).tolist() == (unlabelled(b) - pending).tolist()
+    assert mean(expected) == pytest.approx(mean(b), nan_ok=True)
+    filled = group_size(b) > 0
+    assert (variance(expected)[filled] <= variance(b)[filled] + 1e-12).all()
+    for g in np.flatnonzero(filled):
+        support, pmf = distribution(expected, int(g))
+        assert pmf @ support == pytest.approx(mean(b)[g])
+
+
+def test_a_belief_cannot_be_changed_behind_its_back():
+    right = np.array([1, 1])
+    b = one_cell_groups([4, 4], right, [0, 0])
+    right[0] = 3
+    assert b.right.tolist() == [1, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        b.right[0] = 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"size": [3, 3]}, "one entry a cell"),
+        ({"right": [0, 4, 0]}, r"cell 1 .* right \+ wrong .* <= size"),
+        ({"right": [-1, 0, 0]}, "cell 0 .* right >= 0"),
+        ({"right": [0.5, 0, 0]}, "whole number"),
+        ({"size": [-1, 3, 3]}, "cell 0 .* size >= 0"),
+        ({"size": [2.5, 3, 3]}, "expected integers"),
+        ({"alpha": [1.0, 0.0, 1.0]}, "cell 1 .* alpha > 0"),
+        ({"beta": [1.0, 1.0, np.nan]}, "cell 2 .* beta > 0"),
+        ({"beta": [1.0, 1.0, np.inf]}, "cell 2 .* finite"),
+        ({"group": [0, 1, 0]}, "cell 2 .* ascending"),
+        ({"group": [0, 1, 2]}, r"cell 2 .* group in 0\.\.1"),
+        ({"population": "endless"}, "expected one of finite, infinite"),
+        ({"population": "infinite"}, "group 1 has several cells"),
+    ],
+)
+def test_an_impossible_belief_is_refused_with_the_cell_at_fault(change, message):
+    sound = {
+        "group": [0, 1, 1],
+        "size": [3, 3, 3],
+        "right": [0, 0, 0],
+        "wrong": [0, 0, 0],
+        "alpha": [1.0, 1.0, 1.0],
+        "beta": [1.0, 1.0, 1.0],
+    }
+    fields = {key: np.array(value) for key, value in (sound | change).items() if key in sound}
+    population = change.get("population", "finite")
+    with pytest.raises(ValueError, match=message):
+        Belief(**fields, n_groups=2, population=population)
+
+
+@pytest.mark.parametrize(("g", "message"), [(5, "unknown"), (-1, "unknown"), (1, "no items")])
+def test_there_is_no_distribution_of_a_group_without_items(g, message):
+    with pytest.raises(ValueError, match=message):
+        distribution(one_cell_groups([3, 0], [0, 0], [0, 0]), g)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.5])
+def test_a_level_is_a_probability(level):
+    with pytest.raises(ValueError, match="inside"):
+        interval(one_cell_groups([3], [0], [0]), level)
+
+
+def test_a_pool_without_cells_is_empty_but_sound():
+    b = Belief(*(np.zeros(0, np.int64) for _ in range(4)), np.zeros(0), np.zeros(0), 2)
+    assert np.isnan(mean(b)).all()
+    assert np.isnan(draw(b, np.random.default_rng(0), 3)).all()

@@ -1,0 +1,339 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.errors import PlanError
+from worker.plan import Plan, load_plan, plan_hash
+
+SMALLEST = """\
+assessment: digits
+pool:
+  predictions: digits.csv
+  probabilities: [p_0, p_1]
+  data: {image: url}
+question: {task: identify}
+"""
+
+
+def plan_with(**parts: Any) -> dict[str, Any]:
+    """The smallest plan, with some keys replaced: `pool__strata=2` is `pool: {strata: 2}`."""
+    values = yaml.safe_load(SMALLEST)
+    for key, value in parts.items():
+        *folder, name = key.split("__")
+        at = values
+        for step in folder:
+            at = at.setdefault(step, {})
+        at[name] = value
+    return values
+
+
+def load(folder: Path, plan: str | dict[str, Any]) -> Plan:
+    path = folder / "plan.yaml"
+    path.write_text(plan if isinstance(plan, str) else yaml.safe_dump(plan), encoding="utf-8")
+    return load_plan(path)
+
+
+def mistakes(folder: Path, plan: str | dict[str, Any]) -> tuple[str, ...]:
+    with pytest.raises(PlanError) as caught:
+        load(folder, plan)
+    return caught.value.problems
+
+
+def test_the_smallest_plan_gets_the_documented_defaults(tmp_path):
+    plan = load(tmp_path, SMALLEST)
+
+    assert (plan.seed, plan.population, plan.strategy) == (1, "finite", "thompson")
+    assert (plan.prior.kind, plan.prior.strength) == ("uniform", 2)
+    assert (plan.pool.id, plan.pool.strata, plan.pool.groups) == ("item_id", 1, "predicted_class")
+    assert (plan.stop.kind, plan.stop.target, plan.stop.confidence) == ("mrr", 0.99, 0.95)
+    assert (plan.stop.guarantee, plan.stop.budget) == ("posterior", None)
+    assert (plan.annotation.per_item, plan.annotation.rule, plan.annotation.skips) == (
+        1,
+        "first",
+        2,
+    )
+    assert (plan.queue.look_ahead, plan.label_studio.project) == (3, "new")
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "target", "confidence"),
+    [
+        ({"task": "identify"}, "mrr", 0.99, 0.95),
+        ({"task": "compare", "compare": "all"}, "rope", 0.05, 0.95),
+        ({"task": "estimate"}, "rmse", 0.02, None),
+    ],
+)
+def test_each_task_has_its_own_stop_rule_by_default(tmp_path, question, kind, target, confidence):
+    stop = load(tmp_path, plan_with(question=question, stop={"budget": 7})).stop
+
+    assert (stop.kind, stop.target, stop.confidence) == (kind, target, confidence)
+    assert stop.budget == 7
+
+
+def test_paths_are_taken_relative_to_the_plan(tmp_path):
+    groups = ["superclass(maps/map.csv)", "score_bin(4)"]
+    plan = load(tmp_path, plan_with(pool__groups=groups, label_studio__config="labels.xml"))
+
+    assert plan.pool.predictions == tmp_path / "digits.csv"
+    assert plan.pool.map_paths == (tmp_path / "maps" / "map.csv",)
+    assert plan.label_studio.config == tmp_path / "labels.xml"
+
+
+def test_a_plan_survives_the_way_through_json(tmp_path):
+    for parts in (
+        {},
+        {"pool__groups": ["superclass(m.csv)", "colour"], "label_studio__config": "a.xml"},
+        {"question": {"task": "compare", "compare": [["a", "b"], ["b", "c"]]}},
+        {"pool__probabilities": "probs", "pool__classes": ["a", "b"]},
+    ):
+        plan = load(tmp_path, plan_with(**parts))
+        assert Plan.model_validate_json(plan.model_dump_json()) == plan
+
+
+def test_the_hash_of_a_plan_is_the_same_in_every_folder(tmp_path):
+    values = plan_with(pool__groups="superclass(m.csv)", label_studio__config="a.xml")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+
+    one, two = load(tmp_path / "one", values), load(tmp_path / "two", values)
+
+    assert one != two
+    assert plan_hash(one) == plan_hash(two)
+    assert plan_hash(one) != plan_hash(load(tmp_path, values | {"seed": 2}))
+
+
+def test_a_pair_of_groups_may_be_written_without_the_outer_list(tmp_path):
+    plan = load(tmp_path, plan_with(question={"task": "compare", "compare": ["a", "b"]}))
+    assert plan.question.compare == (("a", "b"),)
+
+
+def test_numbers_with_an_exponent_need_no_dot(tmp_path):
+    plan = load(tmp_path, SMALLEST.replace("identify}", "identify, tolerance: 1e-3}"))
+    assert plan.question.tolerance == 0.001
+
+
+def test_every_mistake_is_reported_at_once_with_its_line_and_place(tmp_path):
+    found = mistakes(
+        tmp_path,
+        "assessment: digits\n"
+        "pool:\n"
+        "  predictons: digits.csv\n"
+        "  probabilities: [p_0, p_1]\n"
+        "  data: {image: url}\n"
+        "  strata: 0\n"
+        "question: {task: identfy, top: 1.5}\n"
+        "report: {every: 1h}\n",
+    )
+
+    assert found == (
+        "line 2: pool.predictions: missing; the plan needs it",
+        "line 3: pool.predictons: unknown key; did you mean predictions?",
+        "line 6: pool.strata: came the number 0, expected a number >= 1",
+        "line 7: question.task: came 'identfy', expected 'identify', 'estimate' or 'compare'; "
+        "did you mean identify?",
+        "line 7: question.top: came the number 1.5, expected a whole number",
+        "line 8: report: unknown key; the keys here are assessment, seed, population, pool, "
+        "question, prior, strategy, stop, annotation, queue, label_studio",
+    )
+
+
+@pytest.mark.parametrize("key", ["pool__extra", "stop__mrr__treshold", "queue__lookahead", "gold"])
+def test_an_unknown_key_is_a_mistake_wherever_it_stands(tmp_path, key):
+    (found,) = mistakes(tmp_path, plan_with(**{key: 1}))
+    assert f"{key.replace('__', '.')}: unknown key" in found
+
+
+@pytest.mark.parametrize(
+    ("written", "came"),
+    [("2024-01-01", "the date 2024-01-01"), ("42", "the number 42"), ("yes", "true")],
+)
+def test_an_id_that_yaml_takes_for_something_else_must_be_quoted(tmp_path, written, came):
+    text = SMALLEST.replace("assessment: digits", f"assessment: {written}")
+
+    (found,) = mistakes(tmp_path, text)
+
+    assert found.startswith("line 1: assessment: came")
+    assert came in found
+    assert "quotes" in found
+    assert load(tmp_path, text.replace(written, f'"{written}"', 1)).assessment == written
+
+
+@pytest.mark.parametrize("bad", ["", "..", "a/b", "{a}", "a b", "-a", "é", "a" * 65])
+def test_an_id_must_be_fit_for_keys_and_folders(tmp_path, bad):
+    (found,) = mistakes(tmp_path, plan_with(assessment=bad))
+    assert "assessment: came" in found
+
+
+@given(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", fullmatch=True))
+def test_any_short_id_of_letters_digits_and_marks_is_taken(name):
+    pool = {"predictions": "a.csv", "predicted": "p", "score": "s", "data": {"a": "b"}}
+    values = {"assessment": name, "pool": pool, "question": {"task": "identify"}}
+    assert Plan.model_validate(values).assessment == name
+
+
+@pytest.mark.parametrize(
+    ("parts", "place", "reason"),
+    [
+        ({"question__metric": "ece"}, "question.metric", "this release does not know"),
+        ({"question__task": "evaluate"}, "question.task", "this release does not know"),
+        ({"prior__kind": "empirical"}, "prior.kind", "this release does not know"),
+        ({"strategy": "assay"}, "strategy", "this release does not know"),
+        ({"stop__guarantee": "anytime"}, "stop.guarantee", "this release does not know"),
+        ({"queue__mode": "prioritise"}, "queue.mode", "this release does not know"),
+        ({"annotation__rule": "majority"}, "annotation.rule", "this release does not know"),
+        ({"annotation__per_item": 3}, "annotation.per_item", "one annotation an item"),
+        ({"annotation__skips": 0}, "annotation.skips", ">= 1"),
+        ({"queue__look_ahead": True}, "queue.look_ahead", "whole number"),
+        ({"prior__strength": 0}, "prior.strength", "> 0"),
+        ({"prior__strength": float("inf")}, "prior.strength", "finite"),
+        ({"seed": -1}, "seed", ">= 0"),
+        ({"population": "endless"}, "population", "'finite' or 'infinite'"),
+        ({"question__tolerance": 1}, "question.tolerance", "< 1"),
+        ({"question__top": 0}, "question.top", ">= 1"),
+        ({"stop__budget": 0}, "stop.budget", ">= 1"),
+        ({"stop__mrr__confidence": 1}, "stop.mrr.confidence", "< 1"),
+        ({"label_studio__project": "old"}, "label_studio.project", "number of a project"),
+        ({"label_studio__url": "localhost"}, "label_studio.url", "http://"),
+        ({"pool": None}, "pool", "keys with values"),
+        ({"pool__groups": "score_bin"}, "pool.groups", "score_bin(10)"),
+        ({"pool__groups": "score_bin(0)"}, "pool.groups", "bins from 1"),
+        ({"pool__groups": "scorebin(3)"}, "pool.groups", "did you mean score_bin"),
+        ({"pool__groups": "superclass()"}, "pool.groups", "superclass(map.csv)"),
+        ({"pool__groups": []}, "pool.groups", "empty list"),
+        ({"pool__groups": ["a", "a"]}, "pool.groups", "twice"),
+        ({"pool__groups": [1]}, "pool.groups", "quotes"),
+        ({"pool__groups": "p_0"}, "pool.groups", "score_bin(10)"),
+        ({"pool__id": "p_0"}, "pool.id", "expected the ids"),
+        ({"pool__predictions": ""}, "pool.predictions", "path of a file"),
+    ],
+)
+def test_a_bad_value_is_refused_at_its_place(tmp_path, parts, place, reason):
+    (found,) = mistakes(tmp_path, plan_with(**parts))
+    assert f"{place}: " in found
+    assert reason in found
+
+
+@pytest.mark.parametrize(
+    ("parts", "place"),
+    [
+        ({"pool__probabilities": None}, "pool: came no predicted and no score"),
+        ({"pool__probabilities": None, "pool__score": "s"}, "pool: came no predicted,"),
+        ({"pool__score": "s"}, "pool.probabilities: came beside"),
+        ({"pool__probabilities": ["p_0"]}, "pool.probabilities: came one class only"),
+        ({"pool__probabilities": ["p_0", "p_0"]}, "pool.probabilities: the column p_0"),
+        ({"pool__probabilities": "probs"}, "pool.classes: missing"),
+        ({"pool__classes": ["a", "b", "c"]}, "pool.classes: came 3 for 2"),
+        ({"pool__classes": ["a"]}, "pool.classes: came 1 class"),
+        ({"pool__classes": ["a", "a"]}, "pool.classes: the class a stands there twice"),
+    ],
+)
+def test_the_prediction_is_told_in_exactly_one_way(tmp_path, parts, place):
+    (found,) = mistakes(tmp_path, plan_with(**parts))
+    assert place in found
+
+
+def test_annotators_are_never_shown_the_prediction_the_score_or_the_group(tmp_path):
+    by_probability = mistakes(tmp_path, plan_with(pool__data={"a": "p_1", "b": "text"}))
+    by_prediction = mistakes(
+        tmp_path,
+        plan_with(
+            pool__probabilities=None,
+            pool__predicted="said",
+            pool__score="sure",
+            pool__groups=["colour", "score_bin(3)"],
+            pool__data={"a": "said", "b": "sure", "c": "colour"},
+        ),
+    )
+
+    assert [text.split(": ")[1] for text in by_probability] == ["pool.data.a"]
+    assert [text.split(": ")[1] for text in by_prediction] == [
+        "pool.data.a", "pool.data.b", "pool.data.c"
+    ]  # fmt: skip
+
+
+def test_the_key_item_id_is_reserved_and_annotators_must_see_something(tmp_path):
+    assert "Assay's own" in mistakes(tmp_path, plan_with(pool__data={"item_id": "a"}))[0]
+    assert "came no columns" in mistakes(tmp_path, plan_with(pool__data={}))[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "stop", "reason"),
+    [
+        ({"task": "identify"}, {"rope": {}}, "the task identify has mrr"),
+        ({"task": "compare", "compare": "all"}, {"width": 0.1}, "the task compare has rope"),
+        ({"task": "estimate"}, {"mrr": {}}, "the task estimate has rmse or width"),
+        ({"task": "estimate"}, {"rmse": 0.1, "width": 0.1}, "came rmse and width"),
+    ],
+)
+def test_the_stop_rule_must_be_one_of_the_task(tmp_path, question, stop, reason):
+    (found,) = mistakes(tmp_path, plan_with(question=question, stop=stop))
+    assert "stop: " in found
+    assert reason in found
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ({"task": "compare"}, "question.compare: missing"),
+        ({"task": "identify", "compare": "all"}, "question.compare: only the task compare"),
+        ({"task": "compare", "compare": "all", "top": 2}, "question.top: only the task identify"),
+        ({"task": "estimate", "which": "highest"}, "question.which: only the task identify"),
+        ({"task": "compare", "compare": [1, 2]}, "quotes"),
+        ({"task": "compare", "compare": ["a"]}, "expected [group, group]"),
+        ({"task": "compare", "compare": ["a", "a"]}, "two different groups"),
+        ({"task": "compare", "compare": [["a", "b"], ["b", "a"]]}, "twice"),
+        ({"task": "compare", "compare": []}, "expected [group, group]"),
+    ],
+)
+def test_the_question_has_only_what_its_task_needs(tmp_path, question, place):
+    (found,) = mistakes(tmp_path, plan_with(question=question))
+    assert place in found
+
+
+def test_strata_need_the_finite_population(tmp_path):
+    (found,) = mistakes(tmp_path, plan_with(population="infinite", pool__strata=4))
+    assert "pool.strata: came 4" in found
+
+
+def test_a_uniform_prior_with_strata_is_allowed_with_a_warning(tmp_path):
+    warned = load(tmp_path, plan_with(pool__strata=4)).warnings()
+
+    assert len(warned) == 1
+    assert "too certain" in warned[0]
+    assert not load(tmp_path, plan_with(pool__strata=4, prior__kind="informative")).warnings()
+    assert not load(tmp_path, SMALLEST).warnings()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the file is empty"),
+        ("# nothing\n", "the file is empty"),
+        ("- a\n- b\n", "came a list"),
+        ("just words\n", "came the single value"),
+        ("a: 1\nb: [1, 2\n", "line 3: not readable as YAML"),
+        ("a: {b: 1\n", "not readable as YAML"),
+        ("a: 2024-13-45\n", "not readable as YAML"),
+        ("a: !!python/object:os.system 1\n", "line 1: not readable as YAML"),
+        ("a: 1\n---\nb: 2\n", "line 2: not readable as YAML"),
+        ("a: 1\nb: 2\na: 3\n", "line 3: a: the key stands here and on line 1"),
+        ("a:\n  b: 1\n  b: 2\n", "line 3: a.b: the key stands here and on line 2"),
+    ],
+)
+def test_what_is_no_plan_is_refused_with_its_line(tmp_path, text, problem):
+    assert problem in mistakes(tmp_path, text)[0]
+
+
+def test_a_plan_that_contains_itself_is_refused(tmp_path):
+    assert any("pool" in problem for problem in mistakes(tmp_path, "pool: &a\n  data: *a\n"))
+
+
+def test_a_missing_or_unreadable_plan_is_refused(tmp_path):
+    (tmp_path / "latin.yaml").write_bytes(b"assessment: caf\xe9\n")
+    for name, reason in (("none.yaml", "no such file"), ("latin.yaml", "UTF-8"), ("", "read")):
+        with pytest.raises(PlanError, match=reason):
+            load_plan(tmp_path / name)

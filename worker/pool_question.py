@@ -1,0 +1,62 @@
+"""Checks that the question of a plan can be asked of a pool."""
+
+from itertools import combinations
+
+from worker.errors import PlanError
+from worker.nearest import listed, nearest_first
+from worker.plan import Plan
+from worker.pool_file import Pool
+
+
+def check_question(plan: Plan, pool: Pool) -> None:
+    """Check the question of a plan against the groups of its pool.
+
+    Raises:
+        PlanError: `question.top` leaves no group out, `question.compare` names a group that is
+            not known or has no items, or there are too few groups that have items.
+    """
+    task, top = plan.question.task, plan.question.top
+    n_groups = int((pool.group_size > 0).sum())
+    empty = pool.empty_groups()
+    without = f" (without items: {listed(empty)})" if empty else ""
+    if task != "estimate" and n_groups < 2:
+        raise PlanError(
+            [
+                f"pool.groups: {n_groups} group has items{without}, but the task {task} needs at "
+                "least two; group by something else"
+            ]
+        )
+    if task == "identify" and top >= n_groups:
+        raise PlanError(
+            [
+                f"question.top: came {top}, expected less than the {n_groups} groups that have "
+                f"items{without}"
+            ]
+        )
+    if task == "compare":
+        compared_pairs(plan, pool)
+
+
+def compared_pairs(plan: Plan, pool: Pool) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of groups to compare, by their index; none for another task.
+
+    Raises:
+        PlanError: a group is not known, or has no items; names the known ones, nearest first.
+    """
+    asked = plan.question.compare
+    filled = [int(group) for group in pool.group_size.nonzero()[0]]
+    if asked is None:
+        return ()
+    if asked == "all":
+        return tuple(combinations(filled, 2))
+    place = {pool.group_names[group]: group for group in filled}
+    problems = []
+    for name in dict.fromkeys(name for pair in asked for name in pair):
+        if name in place:
+            continue
+        state = "has no items" if name in pool.group_names else "is not known"
+        known = listed(nearest_first(name, place))
+        problems.append(f"question.compare: the group {name!r} {state}; the groups are {known}")
+    if problems:
+        raise PlanError(problems)
+    return tuple((place[first], place[second]) for first, second in asked)

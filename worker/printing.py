@@ -1,0 +1,107 @@
+"""Values -> text for a terminal."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+
+from rich.console import Console
+from rich.table import Table
+
+from worker.doctor import Finding
+from worker.plan import Plan
+from worker.pool import Pool
+from worker.replaying import Replay
+from worker.status import Status
+
+WIDTH = 100
+# Longer tables help nobody in a terminal; --json has every group.
+MOST_GROUPS = 25
+
+
+def status_text(s: Status) -> str:
+    """An assessment for people: the answer first."""
+    lines = [*textwrap.wrap(s.text, WIDTH), ""]
+    lines.append(
+        f"{s.header.assessment} is {s.status}: {s.labels:,} labels by {s.annotators} annotators, "
+        f"{s.open_items} items before them now, {s.claims:,} chosen in all (revision {s.revision})."
+    )
+    lines.append(f"Label Studio: {s.header.url}/projects/{s.header.project}/data")
+    if s.retired:
+        what = ", ".join(f"{n} {state}" for state, n in sorted(s.retired.items()))
+        lines.append(f"Given up, and counted as unlabelled: {what}.")
+    for annotation, why in sorted(s.rejected.items())[:10]:
+        lines.append(f"Rejected: annotation {annotation} of {why['item']}: {why['reason']}.")
+    if len(s.rejected) > 10:
+        lines.append(f"... and {len(s.rejected) - 10} more rejected annotations (see --json).")
+    if s.foreign_tasks:
+        lines.append(f"{s.foreign_tasks} tasks of the project are not ours and do not count.")
+    if s.error:
+        lines.append(f"The last turn failed: {s.error}")
+    return "\n".join(lines) + "\n\n" + _groups_table(s)
+
+
+def _groups_table(s: Status) -> str:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("group")
+    for title in ("items", "labelled", "right", "accuracy", "95% interval"):
+        table.add_column(title, justify="right")
+    shown = [g for g in s.groups if g["size"]]
+    for g in sorted(shown, key=lambda g: float(g["mean"]))[:MOST_GROUPS]:
+        table.add_row(
+            str(g["group"]),
+            f"{g['size']:,}",
+            f"{g['labelled']:,}",
+            f"{g['right']:,}",
+            f"{g['mean']:.3f}",
+            f"{g['low']:.3f} to {g['high']:.3f}",
+        )
+    out = io.StringIO()
+    Console(file=out, width=WIDTH, highlight=False, markup=False).print(table)
+    more = len(shown) - MOST_GROUPS
+    return out.getvalue().rstrip() + (f"\n... and {more} more groups" if more > 0 else "")
+
+
+def pool_text(plan: Plan, pool: Pool) -> str:
+    """What `check` found."""
+    n_groups = len(pool.group_names) - len(pool.empty_groups())
+    asked = plan.question
+    question = {
+        "identify": f"which {asked.top} of them {'is' if asked.top == 1 else 'are'} the "
+        f"{'least' if asked.which == 'lowest' else 'most'} accurate",
+        "compare": "which of the named pairs differ",
+        "estimate": "how accurate each is",
+    }[asked.task]
+    return (
+        f"The plan of {plan.assessment} is fine: {pool.n_items:,} items in {n_groups:,} groups "
+        f"({len(pool.classes):,} classes); the question is {question}.\n"
+        f"Strategy {plan.strategy}, {plan.prior.kind} prior, stop rule {plan.stop.kind}. "
+        f"Pool {pool.hash[:12]}."
+    )
+
+
+def finding_text(finding: Finding) -> str:
+    """One line of `doctor`, and its cure below."""
+    mark = "ok " if not finding.cure else "!! "
+    line = f"{mark}{finding.what}: {finding.seen}"
+    if not finding.cure:
+        return line
+    return line + "\n" + textwrap.fill(finding.cure, WIDTH, initial_indent="   -> ", subsequent_indent="      ")
+
+
+def replay_text(result: Replay) -> str:
+    """What `replay` found."""
+    lines = [
+        f"Read {result.answers:,} annotations from Label Studio: {result.labels:,} labels.",
+        "The tally is the same."
+        if not result.tally_differences
+        else f"The tally differs in {len(result.tally_differences)} places (rebuilt, kept): "
+        f"{dict(list(result.tally_differences.items())[:5])}",
+        f"{result.items_queued_twice} items were queued twice.",
+        f"{result.choices - len(result.choices_not_repeated):,} of {result.choices:,} choices were "
+        "made again and came out the same.",
+    ]
+    if result.is_decision_repeated is not None:
+        same = "the same" if result.is_decision_repeated else "ANOTHER ONE"
+        lines.append(f"The decision made again is {same}.")
+    return "\n".join(lines)
