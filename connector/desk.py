@@ -50,7 +50,7 @@ class TaskBrief:
 
 
 class Desk(Protocol):
-    """What the loop needs of a labelling tool; `tests/contract/test_desk.py` holds every one to it."""
+    """What the loop needs of a labelling tool; the contract tests hold every desk to it."""
 
     def changes(self, since_us: int) -> Iterator[Look]:
         """Tasks changed after `since_us`, earliest change first; some may come twice."""
@@ -203,9 +203,7 @@ class LabelStudioDesk:
 
     def describe(self, text: str) -> None:
         with self._errors():
-            self._client.projects.update(
-                id=self._project, description=text, request_options=_WRITE
-            )
+            self._client.projects.update(id=self._project, description=text, request_options=_WRITE)
 
     def announce(self, html: str) -> None:
         with self._errors():

@@ -1,7 +1,7 @@
 """The receiver: checks the secret, wakes the assessment, answers at once.
 
-Label Studio delivers inside the annotator's request and never again, so the answer must be quick and
-what it says is only a hint: nothing in a webhook is believed.
+Label Studio delivers inside the annotator's request and never again, so the answer must be quick;
+and what it says is only a hint: nothing in a webhook is believed.
 """
 
 from __future__ import annotations

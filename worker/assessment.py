@@ -114,9 +114,7 @@ def reopen(header: Header, pools: Path) -> Assessment:
 def _question(plan: Plan, pool: Pool) -> Question:
     asked = plan.question
     if asked.task != "compare":
-        return Question(
-            asked.task, which=asked.which, top=asked.top, tolerance=asked.tolerance
-        )
+        return Question(asked.task, which=asked.which, top=asked.top, tolerance=asked.tolerance)
     index = {name: g for g, name in enumerate(pool.group_names)}
     if asked.compare == "all":
         sizes = np.bincount(

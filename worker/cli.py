@@ -323,7 +323,9 @@ def watch(every: float) -> None:
 @cli.command()
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8765, show_default=True, help="0: any free one.")
-@click.option("--public-url", help="How Label Studio reaches the receiver, if not by host and port.")
+@click.option(
+    "--public-url", help="How Label Studio reaches the receiver, if not by host and port."
+)
 def serve(host: str, port: int, public_url: str | None) -> None:
     """Receive Label Studio's webhooks."""
     from worker.serving import serve as receive
@@ -338,10 +340,8 @@ def serve(host: str, port: int, public_url: str | None) -> None:
 @click.option("--port", default=8765, show_default=True, help="The receiver's; 0: any free one.")
 @click.option("--public-url", help="How Label Studio reaches the receiver.")
 @click.option("--every", default=3.0, show_default=True, help="The watcher's seconds.")
-def up(
-    plan: Path | None, workers: int, port: int, public_url: str | None, every: float
-) -> None:
-    """Run everything on this machine until Ctrl-C; with a PLAN, begin it first (or go on with it)."""
+def up(plan: Path | None, workers: int, port: int, public_url: str | None, every: float) -> None:
+    """Run everything on this machine until Ctrl-C; with a PLAN, begin it or go on with it."""
     from worker.serving import port_is_free
     from worker.starting import start_or_go_on
     from worker.upkeep import environment, keep_up

@@ -90,14 +90,15 @@ def roles_of(
     )
     unclear = []
     if found_id is None:
-        unclear.append("id=COLUMN (a unique id for each item)")
+        unclear.append("--id=COLUMN (a unique id for each item)")
     if prediction is None:
         unclear.append(
-            "predicted=COLUMN and score=COLUMN (the predicted class, and how sure the classifier "
-            "was), or probabilities=COLUMNS (one for each class, the sum of every row 1)"
+            "--predicted=COLUMN and --score=COLUMN (the predicted class, and how sure the "
+            "classifier was), or probability columns that begin alike, as in p_cat and p_dog, "
+            "with the sum 1 in every row"
         )
     if not content:
-        unclear.append("data=COLUMN (what annotators see: a text, or the address of an image)")
+        unclear.append("--data=COLUMN (what annotators see: a text, or the address of an image)")
     if found_id is None or prediction is None or unclear:
         raise DraftingError(
             f"{path}: its columns are {listed(names, 30)}; what they mean is not clear. "

@@ -15,7 +15,7 @@ from worker.core.stopping import Verdict
 from worker.ledger import Header, Standing
 
 VERSION = 1
-Standing3 = Literal["confirmed", "weakened", "overturned"]
+Since = Literal["confirmed", "weakened", "overturned"]
 
 _REGION = {
     "below": "{0} is less accurate than {1} by more than {2:g}",
@@ -74,7 +74,7 @@ def decision(
     *,
     kind: Literal["stop", "review"],
     reason: str,
-    since: Standing3 | None = None,
+    since: Since | None = None,
 ) -> str:
     """Return the decision as JSON.
 
@@ -84,12 +84,16 @@ def decision(
         since: for a review, what became of the finding that was published.
     """
     plan = assessment.plan
-    text = headline(assessment, verdict) if reason != "by hand" else (
-        f"Stopped by hand: at present {finding(assessment, verdict)}; "
-        f"{verdict.labels:,} of {assessment.pool.n_items:,} items labelled."
+    text = (
+        headline(assessment, verdict)
+        if reason != "by hand"
+        else (
+            f"Stopped by hand: at present {finding(assessment, verdict)}; "
+            f"{verdict.labels:,} of {assessment.pool.n_items:,} items labelled."
+        )
     )
     if since is not None:
-        text = f"After later changes the finding is {since}. {text}"
+        text = f"Later labels: the finding is {since}. {text}"
     states = [u.state for u in standing.unsettled.values()]
     body: dict[str, Any] = {
         "version": VERSION,
@@ -114,7 +118,7 @@ def decision(
         },
         "guarantee": plan.stop.guarantee,
         "guarantee_means": (
-            "the posterior probability, under the plan's prior and model, that the finding is right;"
+            "the posterior probability, under the plan's prior and model, that the finding holds;"
             " looked at after every label, it is no bound on the error rate of a single assessment"
         ),
         "labels": verdict.labels,
@@ -162,7 +166,7 @@ def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
     ]
 
 
-def compared(published: dict[str, Any], assessment: Assessment, verdict: Verdict) -> Standing3:
+def compared(published: dict[str, Any], assessment: Assessment, verdict: Verdict) -> Since:
     """Say what became of a published finding, now that labels changed.
 
     `overturned`: the finding is another one. `weakened`: it is the same, but was conclusive and

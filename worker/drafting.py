@@ -131,7 +131,7 @@ _TEMPLATE = """\
 #   assay check PLAN    tells what is wrong with it
 #   assay start PLAN    begins
 
-# Letters, digits, dots, underscores, hyphens; at most 64.
+# Letters, digits, underscores, hyphens; at most 64.
 assessment: {assessment}
 seed: 1                        # same plan, seed and labels: same choices
 population: finite             # finite: these very items; infinite: items like these

@@ -68,7 +68,12 @@ def unclaimed_cells(assessment: Assessment, standing: Standing) -> NDArray[np.in
 
 
 def refill(
-    assessment: Assessment, ledger: Ledger, desk: Desk, belief: Belief, standing: Standing, holder: str
+    assessment: Assessment,
+    ledger: Ledger,
+    desk: Desk,
+    belief: Belief,
+    standing: Standing,
+    holder: str,
 ) -> int:
     """Keep a short queue of well-chosen items before every annotator; return how many were added.
 
@@ -77,12 +82,16 @@ def refill(
         InDoubt: an import was sent, its answer never came.
     """
     added = _deliver_doubtful(assessment, ledger, desk, standing, holder)
-    reopened = [u.tasks[0] for u in standing.unsettled.values() if u.state == "open" and not u.open_tasks]
+    reopened = [
+        u.tasks[0] for u in standing.unsettled.values() if u.state == "open" and not u.open_tasks
+    ]
     _set_open(assessment, ledger, desk, reopened, is_open=True)
     claims = choose(assessment, belief, standing)
     # Refused when an outcome changed meanwhile: the wake that came with it begins another turn.
     if claims and ledger.claim(standing.revision, claims):
-        added += _deliver(assessment, ledger, desk, [c.item for c in claims], [c.row for c in claims], holder)
+        added += _deliver(
+            assessment, ledger, desk, [c.item for c in claims], [c.row for c in claims], holder
+        )
     return added
 
 
@@ -156,7 +165,9 @@ def _deliver_doubtful(
     tasks = [task for ids in found.values() for task in ids]
     record(ledger, desk.read(tasks), reading, assessment.plan.annotation.skips)
     missing = sorted((u for u in doubtful if u.item not in found), key=lambda u: u.claim)
-    return _deliver(assessment, ledger, desk, [u.item for u in missing], [u.row for u in missing], holder)
+    return _deliver(
+        assessment, ledger, desk, [u.item for u in missing], [u.row for u in missing], holder
+    )
 
 
 def _deliver(
@@ -167,16 +178,21 @@ def _deliver(
     rows: Sequence[int],
     holder: str,
 ) -> int:
-    """Import claimed items. The task that an annotator sees holds the item's data and id, no more."""
+    """Import claimed items; the task that an annotator sees holds the item's data and id only."""
     if not items:
         return 0
     if not ledger.take_lease(holder, LEASE_MS):
         raise LeaseLost(ledger.assessment)
     reading = ledger.next_reading()
-    data = [{**assessment.pool.item(row).data, "item_id": item} for item, row in zip(items, rows, strict=True)]
+    data = [
+        {**assessment.pool.item(row).data, "item_id": item}
+        for item, row in zip(items, rows, strict=True)
+    ]
     tasks = desk.put(data)
     if len(tasks) != len(items):
-        raise InDoubt("the labelling project", f"{len(items)} tasks sent, {len(tasks)} ids came back")
+        raise InDoubt(
+            "the labelling project", f"{len(items)} tasks sent, {len(tasks)} ids came back"
+        )
     looks = [Look(task, item, 0, False, ()) for task, item in zip(tasks, items, strict=True)]
     record(ledger, looks, reading, assessment.plan.annotation.skips)
     return len(items)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,7 +83,9 @@ class Office:
         header = self.ledger(assessment).header()
         if header is None:
             known = ", ".join(self.ids()) or "none yet; `assay start PLAN` begins one"
-            raise NoSuchAssessment(f"There is no assessment {assessment!r} here; there is: {known}.")
+            raise NoSuchAssessment(
+                f"There is no assessment {assessment!r} here; there is: {known}."
+            )
         return header
 
     def case(self, assessment: str) -> Case:
@@ -95,7 +98,10 @@ class Office:
         if case is None:
             header = self.header(assessment)
             self._cases[assessment] = case = Case(
-                reopen(header, self.settings.pools), header, self.ledger(assessment), desk_of(header)
+                reopen(header, self.settings.pools),
+                header,
+                self.ledger(assessment),
+                desk_of(header),
             )
         return case
 
@@ -114,12 +120,12 @@ class Office:
         return True
 
     def nudge(self, assessment: str, every_s: float) -> None:
-        """Ask for a turn whatever became of earlier jobs (RQ can lose one, and then its id blocks)."""
+        """Ask for a turn whatever became of earlier jobs: RQ can lose one, whose id then blocks."""
         slot = int(datetime.now(UTC).timestamp() / every_s)
         self._enqueue(assessment, f"slot{slot}")
 
     def _enqueue(self, assessment: str, suffix: str) -> None:
-        try:
+        with suppress(DuplicateJobError):  # it is waiting already
             self._queue.enqueue_call(
                 JOB,
                 args=[assessment],
@@ -130,8 +136,6 @@ class Office:
                 failure_ttl=60,
                 description=f"advance {assessment}",
             )
-        except DuplicateJobError:
-            pass  # it is waiting already
 
 
 def desk_of(header: Header) -> LabelStudioDesk:

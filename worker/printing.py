@@ -21,7 +21,10 @@ MOST_GROUPS = 25
 
 def status_text(s: Status) -> str:
     """An assessment for people: the answer first."""
-    lines = [*textwrap.wrap(s.text, WIDTH), ""]
+    lines = [*textwrap.wrap(s.text, WIDTH)]
+    if s.review is not None:
+        lines += textwrap.wrap(s.review["text"], WIDTH)
+    lines.append("")
     lines.append(
         f"{s.header.assessment} is {s.status}: {s.labels:,} labels by {s.annotators} annotators, "
         f"{s.open_items} items before them now, {s.claims:,} chosen in all (revision {s.revision})."
@@ -86,7 +89,11 @@ def finding_text(finding: Finding) -> str:
     line = f"{mark}{finding.what}: {finding.seen}"
     if not finding.cure:
         return line
-    return line + "\n" + textwrap.fill(finding.cure, WIDTH, initial_indent="   -> ", subsequent_indent="      ")
+    return (
+        line
+        + "\n"
+        + textwrap.fill(finding.cure, WIDTH, initial_indent="   -> ", subsequent_indent="      ")
+    )
 
 
 def replay_text(result: Replay) -> str:

@@ -57,9 +57,7 @@ def replay(assessment: Assessment, ledger: Ledger, desk: Desk) -> Replay:
     )
 
 
-def _tally_from_label_studio(
-    assessment: Assessment, desk: Desk
-) -> tuple[Counter[str], int, int]:
+def _tally_from_label_studio(assessment: Assessment, desk: Desk) -> tuple[Counter[str], int, int]:
     looks = desk.read([brief.task for brief in desk.census()])
     by_item: dict[str, list[Any]] = {}
     tasks: Counter[str] = Counter()

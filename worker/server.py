@@ -148,7 +148,7 @@ def check(connection: Redis, url: str) -> dict[str, str]:
     if policy not in ("noeviction", "unknown"):
         raise UnfitServer(
             f"The server at {_without_password(url)} may evict keys (maxmemory-policy {policy}): "
-            "judgements could vanish. Set `maxmemory-policy noeviction` there, or use another server."
+            "judgements could vanish. Set `maxmemory-policy noeviction` there, or use another one."
         )
     return {
         "server": str(info.get("server_name", "redis")),
@@ -242,7 +242,9 @@ def _options(folder: Path, socket: Path) -> list[str]:
 
 def _answers(home: Path) -> bool:
     probe = Redis(
-        unix_socket_path=str(socket_of(home)), socket_timeout=5, retry=Retry(ExponentialBackoff(), 0)
+        unix_socket_path=str(socket_of(home)),
+        socket_timeout=5,
+        retry=Retry(ExponentialBackoff(), 0),
     )
     try:
         with probe:

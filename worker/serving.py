@@ -70,8 +70,8 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise PortTaken(
-            f"The receiver cannot listen on {host}:{port} ({error.strerror}). Another `assay serve` "
-            "or another program has the port; stop it, or choose one with --port."
+            f"The receiver cannot listen on {host}:{port} ({error.strerror}). Another receiver or "
+            "another program has the port; stop it, or choose one with --port."
         ) from error
     listener.listen(128)
     return listener

@@ -32,6 +32,7 @@ class Status:
     revision: int
     groups: list[dict[str, Any]]
     decision: dict[str, Any] | None
+    review: dict[str, Any] | None  # the latest word on the decision, if labels changed since
     foreign_tasks: int
     polled_at: float | None
     error: str
@@ -54,6 +55,7 @@ class Status:
             "revision": self.revision,
             "groups": self.groups,
             "decision": self.decision,
+            "review": self.review,
             "foreign_tasks": self.foreign_tasks,
             "project": self.header.project,
             "url": self.header.url,
@@ -73,7 +75,9 @@ def status_of(office: Office, assessment: str) -> Status:
     work = reopen(header, office.settings.pools)
     standing, belief, verdict = look(work, ledger)
     decisions = ledger.decisions()
-    latest = json.loads(decisions[-1]) if decisions and standing.status == "stopped" else None
+    published = [json.loads(text) for text in decisions] if standing.status == "stopped" else []
+    stop = next((d for d in reversed(published) if d["kind"] == "stop"), None)
+    review = published[-1] if published and published[-1]["kind"] == "review" else None
     retired: dict[str, int] = {}
     for u in standing.unsettled.values():
         if u.state in ("skipped", "rejected", "deleted"):
@@ -81,7 +85,7 @@ def status_of(office: Office, assessment: str) -> Status:
     return Status(
         header=header,
         status=standing.status,
-        text=latest["text"] if latest else headline(work, verdict),
+        text=stop["text"] if stop else headline(work, verdict),
         labels=verdict.labels,
         pool_items=work.pool.n_items,
         confidence=verdict.confidence,
@@ -95,7 +99,8 @@ def status_of(office: Office, assessment: str) -> Status:
         annotators=len(standing.authors),
         revision=standing.revision,
         groups=groups(work, belief),
-        decision=latest,
+        decision=stop,
+        review=review,
         foreign_tasks=sum(not item for *_, item in ledger.tasks().values()),
         polled_at=float(standing.notes["polled_at"]) if "polled_at" in standing.notes else None,
         error=standing.notes.get("error", ""),

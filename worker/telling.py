@@ -31,35 +31,45 @@ def tell_progress(ledger: Ledger, desk: Desk, text: str) -> None:
 
 
 def tell_decision(ledger: Ledger, desk: Desk, folder: Path) -> None:
-    """Deliver the latest decision to `decision.json` and to Label Studio, each until it got there.
+    """Deliver the decision to `decision.json` and to Label Studio, each until it got there.
 
     The decision itself was published by the ledger already; a crash or a Label Studio that is down
     only delays this, since every later turn looks again.
     """
-    decisions = ledger.decisions()
+    decisions = [json.loads(text) for text in ledger.decisions()]
     if not decisions:
         return
-    latest, count = json.loads(decisions[-1]), str(len(decisions))
+    last = max(n for n, d in enumerate(decisions) if d["kind"] == "stop")
+    told = {**decisions[last], "reviews": decisions[last + 1 :]}
+    count = str(len(decisions))
     notes = ledger.standing().notes
     path = folder / "decision.json"
     if notes.get("told_file") != count or not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(latest, indent=2, ensure_ascii=False) + "\n")
+        write_whole(path, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
         ledger.note(told_file=count)
     if notes.get("told_desk") != count:
-        desk.announce(_announcement(latest))
-        line = f"{latest['text']} {marker(ledger.assessment)}"
+        desk.announce(_announcement(told))
+        line = f"{_in_a_line(told)} {marker(ledger.assessment)}"
         desk.describe(line)
         ledger.note(told_desk=count, described=line, described_at=int(time.time()))
 
 
-def _announcement(decision: dict[str, Any]) -> str:
+def _in_a_line(told: dict[str, Any]) -> str:
+    """The stop as it was published; a later review is named only if it does not confirm it."""
+    reviews = told["reviews"]
+    if not reviews or reviews[-1]["since"] == "confirmed":
+        return str(told["text"])
+    return f"{told['text']} {reviews[-1]['text']}"
+
+
+def _announcement(told: dict[str, Any]) -> str:
     thanks = (
         "Thank you: enough is known, there is nothing left to label here."
-        if decision["is_conclusive"]
+        if told["is_conclusive"]
         else "Thank you: labelling has ended, there is nothing left to label here."
     )
-    return f"<p><b>{thanks}</b></p><p>{html.escape(decision['text'])}</p>"
+    return f"<p><b>{thanks}</b></p><p>{html.escape(_in_a_line(told))}</p>"
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -37,7 +37,9 @@ if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
-_DROP = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+_DROP = (
+    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+)
 _BEGIN = """
 if redis.call('HSETNX', KEYS[1], 'header', ARGV[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[1], 'status', 'running')
@@ -170,9 +172,7 @@ class ValkeyLedger:
         return bool(self._publish(keys=keys, args=[revision, text, int(stops), channel]))
 
     def decisions(self) -> list[str]:
-        entries = cast(
-            "list[tuple[str, dict[str, str]]]", self._db.xrange(self._key("decisions"))
-        )
+        entries = cast("list[tuple[str, dict[str, str]]]", self._db.xrange(self._key("decisions")))
         return [fields["decision"] for _, fields in entries]
 
     def choices(self) -> list[dict[str, Any]]:

@@ -1,0 +1,93 @@
+"""One event through a turn, and a burst of judgements, at 100 groups with a real Valkey."""
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from tests.bench.measuring import NullDesk, answered, line, quantiles, say, write_pool
+from worker.assessment import Assessment, assess
+from worker.ledger import Claim, Header, ValkeyLedger
+from worker.loop import advance
+from worker.plan import load_plan
+from worker.pool import compile_pool
+from worker.reading import BATCH, record
+from worker.server import connect, server
+
+GROUPS, ITEMS, EVENTS, BURST = 100, 10_000, 400, 5_000
+
+
+def run() -> None:
+    """Print both numbers."""
+    say(f"\nTurns: {GROUPS} groups, {ITEMS:,} items, a real Valkey, a desk that does nothing")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with server(folder / "home", None) as url, connect(url) as connection:
+            work = opened(folder, GROUPS, ITEMS)
+            header = header_of(work)
+            ledger = ValkeyLedger(connection, header.assessment)
+            ledger.begin(header)
+            seconds = turns(work, header, ledger, folder, EVENTS)
+            line("one event through advance, p50 / p95", quantiles(seconds), "p95 <= 10 ms")
+            burst = ValkeyLedger(connection, "burst")
+            burst.begin(header)
+            drain(work, burst)
+
+
+def opened(folder: Path, n_groups: int, n_items: int) -> Assessment:
+    """Compile a made-up pool with a plan that never stops by itself."""
+    stop = "stop: {mrr: {confidence: 0.999999}}\n"
+    plan = load_plan(write_pool(folder / "pool", n_groups, n_items, "bench", stop))
+    return assess(plan, compile_pool(plan, folder / "pools"))
+
+
+def header_of(work: Assessment) -> Header:
+    """A header that points to no Label Studio."""
+    pool = work.pool
+    return Header(
+        "bench", work.plan.model_dump_json(), "", pool.hash, str(pool.path), pool.file_sha256,
+        pool.stat, 1, "http://localhost", "answer", "text", pool.classes, "",
+    )  # fmt: skip
+
+
+def turns(
+    work: Assessment, header: Header, ledger: ValkeyLedger, folder: Path, n: int
+) -> list[float]:
+    """Answer one task at a time; return how long each turn took, after some to warm up."""
+    desk, rng, seconds = NullDesk(), np.random.default_rng(3), list[float]()
+    ledger.note(swept_at=int(time.time()) + 10)
+    advance(work, header, ledger, desk, folder, "bench")
+    for event in range(n):
+        task, item = desk.put_items.pop(0)
+        predicted = int(rng.integers(len(work.pool.classes)))
+        label = work.pool.classes[predicted if rng.random() < 0.8 else predicted - 1]
+        desk.looks = [answered(task, item, label, 1_000_000 * (event + 1))]
+        ledger.note(swept_at=int(time.time()))
+        began = time.perf_counter()
+        advance(work, header, ledger, desk, folder, "bench")
+        seconds.append(time.perf_counter() - began)
+    return seconds[20:]
+
+
+def drain(work: Assessment, ledger: ValkeyLedger) -> None:
+    """Claim many items, then record their judgements in one burst; check that none is missing."""
+    items = [work.pool.item(row) for row in range(BURST)]
+    claims = [
+        Claim(n, item.item_id, item.row, item.cell, item.predicted, {"revision": 0})
+        for n, item in enumerate(items)
+    ]
+    for start in range(0, BURST, BATCH):
+        assert ledger.claim(0, claims[start : start + BATCH])
+    looks = [
+        answered(n + 1, item.item_id, work.pool.classes[item.predicted], 1_000_000 + n)
+        for n, item in enumerate(items)
+    ]
+    began, cpu = time.perf_counter(), time.process_time()
+    for start in range(0, BURST, BATCH):
+        record(ledger, looks[start : start + BATCH], 1, 2)
+    took, used = time.perf_counter() - began, time.process_time() - cpu
+    tally = ledger.standing().tally
+    assert sum(tally.values()) == BURST, "a judgement is missing"
+    line(f"a burst of {BURST:,} judgements, exact", f"{BURST / took:,.0f} /s", ">= 1,000 /s")
+    say(f"    ({used:.2f} s of it in our own process)")
