@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from worker.core.stopping import Verdict, decide
 from worker.core.strategies import STRATEGIES, Choice, Strategy
 from worker.ledger import Header
 from worker.plan import Plan
-from worker.pool import Pool, open_pool
+from worker.pool import Pool, compared_pairs, open_pool
 
 # Which stream of random numbers is for what; together with the plan's seed and, for choices, the
 # claim number, they fix every draw.
@@ -113,15 +112,6 @@ def reopen(header: Header, pools: Path) -> Assessment:
 
 def _question(plan: Plan, pool: Pool) -> Question:
     asked = plan.question
-    if asked.task != "compare":
-        return Question(asked.task, which=asked.which, top=asked.top, tolerance=asked.tolerance)
-    index = {name: g for g, name in enumerate(pool.group_names)}
-    if asked.compare == "all":
-        sizes = np.bincount(
-            pool.cell_group, weights=pool.cell_size, minlength=len(pool.group_names)
-        )
-        pairs = tuple(combinations((int(g) for g in np.flatnonzero(sizes)), 2))
-    else:
-        assert asked.compare is not None, "a plan that compares names pairs"
-        pairs = tuple((index[one], index[other]) for one, other in asked.compare)
-    return Question("compare", pairs=pairs, epsilon=plan.stop.target)
+    if asked.task == "compare":
+        return Question("compare", pairs=compared_pairs(plan, pool), epsilon=plan.stop.target)
+    return Question(asked.task, which=asked.which, top=asked.top, tolerance=asked.tolerance)

@@ -126,6 +126,6 @@ def _people_of_ours(office: Office) -> Iterator[Finding]:
         "" if watching else "start `assay watch` (or `assay up`): it finds what webhooks lose",
     )
     for assessment in office.ids():
-        error = office.ledger(assessment).standing().notes.get("error", "")
+        error = office.ledger(assessment).notes().get("error", "")
         if error:
             yield Finding(f"Assessment {assessment}", "its last turn failed", error)

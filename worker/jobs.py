@@ -60,7 +60,7 @@ def advance(assessment: str) -> None:
             raise
         if verdict is None:
             return  # the one who is at it sees that the count grew, and takes another turn
-        if "error" in ledger.standing().notes:
+        if ledger.notes().get("error"):
             ledger.note(error="")
         if ledger.wakes() == begun:
             return

@@ -31,7 +31,7 @@ def catch_up(ledger: Ledger, desk: Desk, skips: int) -> None:
     The cursor moves only when all that it passes is recorded, so a crash repeats a reading and
     loses none; repeating changes nothing.
     """
-    cursor = int(ledger.standing().notes.get("cursor", 0))
+    cursor = int(ledger.notes().get("cursor", 0))
     reading = ledger.next_reading()
     newest, batch = cursor, list[Look]()
     for look in desk.changes(max(0, cursor - OVERLAP_US)):
@@ -103,7 +103,7 @@ def _foreign_brief(look: Look) -> str:
 
 def sweep_is_due(ledger: Ledger, now_s: float) -> bool:
     """Whether the counts were not compared for a while (or a clock was put back)."""
-    swept_at = float(ledger.standing().notes.get("swept_at", 0))
+    swept_at = float(ledger.notes().get("swept_at", 0))
     return abs(now_s - swept_at) >= SWEEP_S
 
 

@@ -20,7 +20,7 @@ EVERY_S = 30.0
 
 def tell_progress(ledger: Ledger, desk: Desk, text: str) -> None:
     """Put one line on the project's card: at most twice a minute, and only if it changed."""
-    notes = ledger.standing().notes
+    notes = ledger.notes()
     line = f"{text} {marker(ledger.assessment)}"
     if notes.get("described") == line:
         return
@@ -42,7 +42,7 @@ def tell_decision(ledger: Ledger, desk: Desk, folder: Path) -> None:
     last = max(n for n, d in enumerate(decisions) if d["kind"] == "stop")
     told = {**decisions[last], "reviews": decisions[last + 1 :]}
     count = str(len(decisions))
-    notes = ledger.standing().notes
+    notes = ledger.notes()
     path = folder / "decision.json"
     if notes.get("told_file") != count or not path.exists():
         folder.mkdir(parents=True, exist_ok=True)

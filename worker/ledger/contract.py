@@ -121,6 +121,9 @@ class Ledger(Protocol):
     def standing(self) -> Standing:
         """Everything that one turn of the loop needs, as of one moment."""
 
+    def notes(self) -> dict[str, str]:
+        """The small facts alone (they are in `standing` too)."""
+
     def next_reading(self) -> int:
         """A number that grows with every reading of Label Studio."""
 

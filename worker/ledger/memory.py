@@ -62,6 +62,10 @@ class MemoryLedger:
                 notes=dict(self._hashes["notes"]),
             )
 
+    def notes(self) -> dict[str, str]:
+        with self._lock:
+            return dict(self._hashes["notes"])
+
     def next_reading(self) -> int:
         with self._lock:
             self._reading += 1

@@ -108,6 +108,9 @@ class ValkeyLedger:
             notes=notes,
         )
 
+    def notes(self) -> dict[str, str]:
+        return cast("dict[str, str]", self._db.hgetall(self._key("notes")))
+
     def next_reading(self) -> int:
         return int(self._db.hincrby(self._key("meta"), "reading", 1))
 
