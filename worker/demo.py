@@ -102,7 +102,7 @@ def _follow(office: Office, assessment: str, stop: Event, *, by_hand: bool) -> S
         while not stop.is_set():
             status = status_of(office, assessment)
             live.update(_panel(status))
-            notes = office.ledger(assessment).standing().notes
+            notes = office.ledger(assessment).notes()
             if status.status == "stopped" and notes.get("told_desk"):
                 return status
             if not by_hand and time.monotonic() > deadline:

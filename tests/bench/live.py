@@ -51,7 +51,7 @@ def run() -> None:
             with person, _children(["worker"], ["watch", "--every", str(WATCHER_S)]):
                 seconds = _latencies(office, person, folder, "polled")
                 goal = f"p95 <= {WATCHER_S + 1.5:.1f} s"
-                line("submit answered -> counted and refilled, no webhook", quantiles(seconds), goal)
+                line("submit answered -> counted, refilled; no webhook", quantiles(seconds), goal)
                 with _children(["serve", "--port", "0"]):
                     while not office.state.get(RECEIVER):
                         time.sleep(0.1)
@@ -101,7 +101,7 @@ def _slowdown(
             seconds[which].append(_submit(person, project))
     p50 = {name: float(np.median(values)) * 1e3 for name, values in seconds.items()}
     line(
-        f"submit p50, our receiver {p50['ours']:.0f} ms, a plain 200 {p50['plain']:.0f} ms: slower by",
+        f"submit p50, our receiver {p50['ours']:.0f} ms, a plain 200 {p50['plain']:.0f} ms: slower",
         f"{p50['ours'] - p50['plain']:+.1f} ms",
         "<= 20 ms",
     )
