@@ -31,7 +31,9 @@ def finding(assessment: Assessment, verdict: Verdict) -> str:
         chosen = [names[g] for g in verdict.chosen]
         degree = "least" if question.which == "lowest" else "most"
         verb = "is the" if len(chosen) == 1 else "are the"
-        noun = "group" if len(chosen) == 1 else f"{len(chosen)} groups"
+        word = "class" if assessment.plan.pool.groups == "predicted_class" else "group"
+        plural = {"class": "classes", "group": "groups"}[word]
+        noun = word if len(chosen) == 1 else f"{len(chosen)} {plural}"
         place = f"{degree} accurate {noun}"
         return f"{_listed(chosen)} {verb} {place}{_sure(verdict)}"
     if question.task == "compare":

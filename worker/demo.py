@@ -58,15 +58,14 @@ def run(*, by_hand: bool, keep: bool, stop: Event) -> None:
         with server(home, None) as url:
             office = Office(settings, url)
             try:
-                _show(office, studio.url, by_hand=by_hand, stop=stop, began=began)
-                if keep and not stop.is_set():
-                    _say(f"The servers stay up: {studio.url} until Ctrl-C.")
-                    stop.wait()
+                _show(office, studio.url, by_hand=by_hand, keep=keep, stop=stop, began=began)
             finally:
                 office.close()
 
 
-def _show(office: Office, studio: str, *, by_hand: bool, stop: Event, began: float) -> None:
+def _show(
+    office: Office, studio: str, *, by_hand: bool, keep: bool, stop: Event, began: float
+) -> None:
     header = start(SAMPLE / "plan.yaml", office, _say)
     page = f"{studio}/projects/{header.project}/data"
     ended = Event()
@@ -86,12 +85,18 @@ def _show(office: Office, studio: str, *, by_hand: bool, stop: Event, began: flo
         thread.start()
     try:
         final = _follow(office, header.assessment, stop, by_hand=by_hand)
+        if final is not None:
+            _conclude(office, final, page, time.monotonic() - began)
+            if keep:
+                _say(
+                    f"Everything stays up until Ctrl-C. Sign in to {studio} as "
+                    f"{local.ADMIN_EMAIL}, password {local.ADMIN_PASSWORD}"
+                )
+                stop.wait()
     finally:
         ended.set()
         for thread in threads:
             thread.join(timeout=30)
-    if final is not None:
-        _conclude(office, final, page, time.monotonic() - began)
 
 
 def _follow(office: Office, assessment: str, stop: Event, *, by_hand: bool) -> Status | None:

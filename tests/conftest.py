@@ -1,0 +1,62 @@
+"""Real servers for the whole session: a Valkey, and a Label Studio with people to label in it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from connector.annotator import Annotator, sign_up
+from connector.local import LabelStudioServer, start
+from worker.server import connect, server
+
+
+@pytest.fixture(scope="session")
+def valkey_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder whose embedded server the tests share."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="session")
+def valkey_url(valkey_home: Path) -> Iterator[str]:
+    """The address of a running Valkey. Nobody empties it: tests take unique assessment ids."""
+    with server(valkey_home, None) as url:
+        yield url
+
+
+@pytest.fixture
+def valkey(valkey_url: str) -> Iterator[Redis]:
+    """A connection of the test's own, whose answers are text."""
+    with connect(valkey_url) as connection:
+        yield connection
+
+
+@pytest.fixture
+def assessment_id() -> str:
+    """An assessment's id that nobody else uses."""
+    return f"test-{secrets.token_hex(8)}"
+
+
+@pytest.fixture(scope="session")
+def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStudioServer]:
+    """A running Label Studio with nothing in it; its first start on a machine takes minutes."""
+    with start(tmp_path_factory.mktemp("label-studio")) as running:
+        yield running
+
+
+@pytest.fixture
+def annotator(label_studio: LabelStudioServer) -> Iterator[Callable[[], Annotator]]:
+    """Make as many new annotators as a test asks for."""
+    with ExitStack() as open_sessions:
+
+        def sign_one_up() -> Annotator:
+            email = f"annotator-{secrets.token_hex(6)}@example.com"
+            password = secrets.token_urlsafe(16)
+            person = sign_up(label_studio.url, label_studio.token, email, password)
+            return open_sessions.enter_context(person)
+
+        yield sign_one_up

@@ -1,0 +1,253 @@
+"""A Label Studio project in memory, behind the same port as the real one.
+
+`tests/contract/test_desk.py` holds it and the real one to the same promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from connector.desk import PAGE, Counters, TaskBrief
+from connector.errors import NotFound
+from connector.labels import Look, Schema, judge
+
+SCHEMA = Schema("answer", "text", ("cat", "dog", "cow"))
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class _Task:
+    id: int
+    data: dict[str, str]
+    at_us: int
+    is_labeled: bool = False
+    annotations: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def answers(self) -> int:
+        return sum(not a["was_cancelled"] for a in self.annotations.values())
+
+    @property
+    def skips(self) -> int:
+        return len(self.annotations) - self.answers
+
+
+class FakeDesk:
+    """An in-memory project: what the service sees (`connector.desk.Desk`) and what people do.
+
+    Attributes:
+        now_us: the server's clock in microseconds; a test may set it.
+        tick_us: how far it moves with every change; 0 makes changes share a stamp.
+        reuses_ids: like SQLite, gives the id of the highest task, once deleted, to the next one.
+        is_gone: the project was deleted.
+        calls: the names of the desk's methods as they were called.
+    """
+
+    def __init__(self, schema: Schema = SCHEMA, *, reuses_ids: bool = True) -> None:
+        self.now_us = 1_750_000_000_000_000
+        self.tick_us = 1_000
+        self.reuses_ids = reuses_ids
+        self.is_gone = False
+        self.description = self.instruction = ""
+        self.calls: list[str] = []
+        self._schema = schema
+        self._tasks: dict[int, _Task] = {}
+        self._last_task = self._last_annotation = 0
+        self._faults: dict[str, list[tuple[Exception, bool]]] = {}
+
+    # --- what the service sees ---------------------------------------------------------------
+
+    def changes(self, since_us: int) -> Iterator[Look]:
+        self._called("changes")
+        rows = [t for t in self._living() if t.at_us > since_us]
+        for n, task in enumerate(sorted(rows, key=lambda t: (t.at_us, t.id)), start=1):
+            yield self._look(task)
+            if n % PAGE == 0:
+                yield self._look(task)  # keyed paging reads the last stamp of a page again
+
+    def counters(self) -> Counters:
+        self._called("counters")
+        self._must_exist()
+        tasks = list(self._tasks.values())
+        return Counters(len(tasks), sum(t.answers for t in tasks), sum(t.skips for t in tasks))
+
+    def census(self) -> list[TaskBrief]:
+        self._called("census")
+        return [TaskBrief(t.id, t.at_us, t.answers, t.skips) for t in self._living()]
+
+    def read(self, tasks: Sequence[int]) -> list[Look]:
+        self._called("read")
+        wanted = set(tasks)
+        return [self._look(t) for t in self._living() if t.id in wanted]
+
+    def find(self, items: Sequence[str]) -> dict[str, list[int]]:
+        self._called("find")
+        found: dict[str, list[int]] = {}
+        for task in self._living():
+            if (item := task.data.get("item_id", "")) in items:
+                found.setdefault(item, []).append(task.id)
+        return found
+
+    def put(self, tasks: Sequence[Mapping[str, str]]) -> list[int]:
+        lost_answer = self._called("put")
+        self._must_exist()
+        ids = [self._import(dict(data)) for data in tasks]
+        if lost_answer is not None:
+            raise lost_answer
+        return ids
+
+    def close(self, tasks: Sequence[int]) -> None:
+        self._set_labelled("close", tasks, True)
+
+    def reopen(self, tasks: Sequence[int]) -> None:
+        self._set_labelled("reopen", tasks, False)
+
+    def describe(self, text: str) -> None:
+        lost_answer = self._called("describe")
+        self._must_exist()
+        self.description = text
+        if lost_answer is not None:
+            raise lost_answer
+
+    def announce(self, html: str) -> None:
+        lost_answer = self._called("announce")
+        self._must_exist()
+        self.instruction = html
+        if lost_answer is not None:
+            raise lost_answer
+
+    # --- what people do ----------------------------------------------------------------------
+
+    def next_task(self, author: int) -> int | None:
+        """The task that the queue serves this annotator: the lowest open one not yet seen."""
+        for task in self._living():
+            seen_by = {a["completed_by"] for a in task.annotations.values()}
+            if not task.is_labeled and author not in seen_by:
+                return task.id
+        return None
+
+    def annotate(self, task: int, label: str, author: int) -> int:
+        """Submit a label, whatever it is: Label Studio checks nothing. Return the annotation."""
+        return self.submit(task, self.result(label), author)
+
+    def submit(self, task: int, result: object, author: int | None, cancelled: bool = False) -> int:
+        """Submit any result, also on a task that is withdrawn; return the annotation's id."""
+        self._last_annotation += 1
+        content = {"id": self._last_annotation, "completed_by": author, "lead_time": 1.5}
+        shown = self._tasks[task]
+        shown.annotations[self._last_annotation] = {
+            **content,
+            "result": result,
+            "was_cancelled": cancelled,
+        }
+        self._touch(shown, self._last_annotation)
+        if not cancelled:
+            shown.is_labeled = True
+        return self._last_annotation
+
+    def skip(self, task: int, author: int) -> int:
+        """Press Skip; the task stays open for others. Return the (cancelled) annotation."""
+        return self.submit(task, [], author, cancelled=True)
+
+    def edit(self, annotation: int, label: str) -> None:
+        """Replace the label of an annotation; its author stays, a skipped one counts again."""
+        task = self._task_of(annotation)
+        task.annotations[annotation] |= {"result": self.result(label), "was_cancelled": False}
+        task.is_labeled = True
+        self._touch(task, annotation)
+
+    def delete_annotation(self, annotation: int) -> None:
+        """Delete an annotation; a task without answers is open again."""
+        task = self._task_of(annotation)
+        del task.annotations[annotation]
+        task.is_labeled = task.answers > 0
+        self._touch(task)
+
+    def delete_task(self, task: int) -> None:
+        """Delete a task with all its annotations; no change tells of it."""
+        del self._tasks[task]
+        if self.reuses_ids:
+            self._last_task = max(self._tasks, default=0)
+
+    # --- what tests arrange and look at ------------------------------------------------------
+
+    def fail_next(self, method: str, error: Exception, *, after_effect: bool = False) -> None:
+        """Let the next call of a method fail; `after_effect`: it was done, its answer is lost."""
+        self._faults.setdefault(method, []).append((error, after_effect))
+
+    def task_ids(self) -> list[int]:
+        """All tasks that exist, ascending."""
+        return sorted(self._tasks)
+
+    def data_of(self, task: int) -> dict[str, str]:
+        """Everything that an annotator is shown of a task."""
+        return dict(self._tasks[task].data)
+
+    def looks(self) -> list[Look]:
+        """The truth: all tasks as they are now. Not a call of the service; never fails."""
+        return [self._look(task) for _, task in sorted(self._tasks.items())]
+
+    def result(self, label: str) -> list[dict[str, Any]]:
+        """The JSON of one answer."""
+        region = {"from_name": self._schema.control, "to_name": self._schema.to_name}
+        return [{**region, "type": "choices", "value": {"choices": [label]}}]
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _called(self, method: str) -> Exception | None:
+        """Note the call; raise its fault, or return one that is due after the effect."""
+        self.calls.append(method)
+        waiting = self._faults.get(method)
+        if not waiting:
+            return None
+        error, after_effect = waiting.pop(0)
+        if not after_effect:
+            raise error
+        return error
+
+    def _must_exist(self) -> None:
+        if self.is_gone:
+            raise NotFound("http://fake", "project 1")
+
+    def _living(self) -> list[_Task]:
+        # The SDK takes a missing project for an empty one: only `counters` and writes complain.
+        return [] if self.is_gone else [task for _, task in sorted(self._tasks.items())]
+
+    def _import(self, data: dict[str, str]) -> int:
+        self._last_task += 1
+        self._tasks[self._last_task] = task = _Task(self._last_task, data, 0)
+        self._touch(task)
+        return task.id
+
+    def _set_labelled(self, method: str, tasks: Sequence[int], is_labeled: bool) -> None:
+        lost_answer = self._called(method)
+        for task in tasks:
+            if not self.is_gone and task in self._tasks:
+                self._tasks[task].is_labeled = is_labeled
+                self._touch(self._tasks[task])
+        if lost_answer is not None:
+            raise lost_answer
+
+    def _task_of(self, annotation: int) -> _Task:
+        return next(t for t in self._tasks.values() if annotation in t.annotations)
+
+    def _touch(self, task: _Task, annotation: int | None = None) -> None:
+        self.now_us += self.tick_us
+        task.at_us = self.now_us
+        if annotation is not None:
+            # Like Label Studio: a stamp on a whole second comes without its fraction.
+            stamp = (_EPOCH + timedelta(microseconds=self.now_us)).isoformat()
+            task.annotations[annotation]["updated_at"] = stamp
+
+    def _look(self, task: _Task) -> Look:
+        return Look(
+            task=task.id,
+            item=task.data.get("item_id", ""),
+            at_us=task.at_us,
+            is_closed=task.is_labeled,
+            judgements=tuple(judge(a, self._schema) for a in task.annotations.values()),
+        )
