@@ -107,7 +107,7 @@ def init(
     as_json: bool,
 ) -> None:
     """Write a commented plan for a file of PREDICTIONS."""
-    from worker.drafting import draft_plan
+    from worker.plan.drafting import draft_plan
 
     if plan.exists() and not force:
         raise AssayError(f"{plan} is there already; choose another with --plan, or say --force.")

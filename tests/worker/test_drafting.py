@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.drafting import draft_plan
 from worker.errors import DraftingError, PredictionsError
 from worker.plan import Plan, load_plan
+from worker.plan.drafting import draft_plan
 from worker.pool import check_question, compile_pool
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.errors import PredictionsError
-from worker.group_spec import GroupBy, group_factors
-from worker.groups import cell_codes, equal_mass_thresholds, group_codes
-from worker.predictions import Predictions
+from worker.plan.group_spec import GroupBy, group_factors
+from worker.pool.groups import cell_codes, equal_mass_thresholds, group_codes
+from worker.pool.predictions import Predictions
 
 scores = st.lists(
     st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.7, 0.9, 1.0]) | st.floats(0, 1), min_size=1

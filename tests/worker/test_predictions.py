@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.errors import PredictionsError
-from worker.plan_pool import PoolPlan
-from worker.predictions import class_names, read_predictions, without_shared_prefix
+from worker.plan.pool_part import PoolPlan
+from worker.pool.predictions import class_names, read_predictions, without_shared_prefix
 
 ROWS: list[dict[str, Any]] = [
     {"item_id": "007", "p_cat": 0.5, "p_dog": 0.5, "text": "a\nb", "colour": "red"},

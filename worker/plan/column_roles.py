@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from worker.errors import DraftingError
 from worker.nearest import did_you_mean, listed
-from worker.prediction_checks import SUM_TOLERANCE
-from worker.tables import first_rows
+from worker.pool.checks import SUM_TOLERANCE
+from worker.pool.tables import first_rows
 
 N_LOOKED_AT = 1000
 _IDS = ("item_id", "id", "itemid", "uuid", "guid", "task_id", "sample_id", "image_id", "doc_id",

@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from worker.column_roles import (
+from worker.plan.column_roles import (
     PredictedClass,
     Probabilities,
     ProbabilityList,
     Roles,
     roles_of,
 )
-from worker.predictions import without_shared_prefix
+from worker.pool.predictions import without_shared_prefix
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _YAML_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))

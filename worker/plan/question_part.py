@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from worker.plan_fields import Mistakes, Number, PlanPart, Whole, later
+from worker.plan.fields import Mistakes, Number, PlanPart, Whole, later
 
 Task = Literal["identify", "estimate", "compare"]
 RuleKind = Literal["mrr", "rope", "rmse", "width"]

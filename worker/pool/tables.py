@@ -16,9 +16,9 @@ import pyarrow.parquet
 
 from worker.errors import PredictionsError
 from worker.nearest import did_you_mean, listed
-from worker.tables_columns import converted
-from worker.tables_csv import first_mistake_in_csv
-from worker.tables_jsonl import jsonl_columns, jsonl_first_rows, jsonl_pieces
+from worker.pool.tables_columns import converted
+from worker.pool.tables_csv import first_mistake_in_csv
+from worker.pool.tables_jsonl import jsonl_columns, jsonl_first_rows, jsonl_pieces
 
 FLOATS_PER_PIECE = 4_000_000
 _SUFFIXES = {

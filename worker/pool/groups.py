@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.errors import PredictionsError
-from worker.group_spec import GroupBy
 from worker.nearest import listed
-from worker.predictions import Predictions
+from worker.plan.group_spec import GroupBy
+from worker.pool.predictions import Predictions
 
 PRODUCT = " × "
 
@@ -26,7 +26,7 @@ def group_codes(factors: Sequence[GroupBy], predictions: Predictions) -> Groupin
     predicted, a score bin that nothing falls in); a product names the combinations that occur.
 
     Args:
-        factors: what to group by (`worker.group_spec.group_factors` reads the plan's words).
+        factors: what to group by (`worker.plan.group_spec.group_factors` reads the plan's words).
         predictions: n items.
 
     Returns:

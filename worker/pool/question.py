@@ -5,7 +5,7 @@ from itertools import combinations
 from worker.errors import PlanError
 from worker.nearest import listed, nearest_first
 from worker.plan import Plan
-from worker.pool_file import Pool
+from worker.pool.file import Pool
 
 
 def check_question(plan: Plan, pool: Pool) -> None:

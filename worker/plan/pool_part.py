@@ -6,8 +6,8 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
-from worker.group_spec import GroupBy, group_factors
-from worker.plan_fields import FilePath, Mistakes, Name, PlanPart, Whole, name_or_names
+from worker.plan.fields import FilePath, Mistakes, Name, PlanPart, Whole, name_or_names
+from worker.plan.group_spec import GroupBy, group_factors
 
 RESERVED_KEY = "item_id"  # by this key our tasks are found again in Label Studio
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from worker.errors import PredictionsError
 from worker.nearest import listed
-from worker.plan_pool import PoolPlan
-from worker.prediction_checks import (
+from worker.plan.pool_part import PoolPlan
+from worker.pool.checks import (
     check_filled,
     check_ids,
     check_probabilities,
@@ -20,7 +20,7 @@ from worker.prediction_checks import (
     is_absent,
     refuse,
 )
-from worker.tables import Wanted, pieces
+from worker.pool.tables import Wanted, pieces
 
 
 @dataclass(frozen=True, slots=True, eq=False)

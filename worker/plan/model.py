@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from worker.errors import PlanError
-from worker.group_spec import GroupBy, group_factors
-from worker.plan_errors import sentences
-from worker.plan_fields import FilePath, Mistakes, Name, Number, PlanPart, Whole, later
-from worker.plan_pool import PoolPlan
-from worker.plan_question import QuestionPlan, StopPlan
-from worker.plan_yaml import read_yaml
+from worker.plan.fields import FilePath, Mistakes, Name, Number, PlanPart, Whole, later
+from worker.plan.group_spec import GroupBy, group_factors
+from worker.plan.mistakes import sentences
+from worker.plan.pool_part import PoolPlan
+from worker.plan.question_part import QuestionPlan, StopPlan
+from worker.plan.source import read_yaml
 
 _ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 

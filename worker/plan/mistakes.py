@@ -9,8 +9,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from worker.nearest import did_you_mean
-from worker.plan_fields import Mistakes
-from worker.plan_yaml import Place
+from worker.plan.fields import Mistakes
+from worker.plan.source import Place
 
 _EXPECTED = {
     "invalid_key": "a key that is text; write it in quotes",

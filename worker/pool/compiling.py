@@ -8,12 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from worker.errors import PoolChanged, PredictionsError
-from worker.groups import cell_codes, group_codes
 from worker.plan import Plan, canonical_json, without_folders
-from worker.pool_file import (
+from worker.pool.file import (
     FORMAT_VERSION,
     OWN_COLUMNS,
-    Item,
     Pool,
     Stat,
     open_pool,
@@ -21,18 +19,8 @@ from worker.pool_file import (
     stat_of,
     write_pool,
 )
-from worker.pool_question import check_question, compared_pairs
-from worker.predictions import Predictions, read_predictions
-
-__all__ = [
-    "Item",
-    "Pool",
-    "check_question",
-    "check_source",
-    "compared_pairs",
-    "compile_pool",
-    "open_pool",
-]
+from worker.pool.groups import cell_codes, group_codes
+from worker.pool.predictions import Predictions, read_predictions
 
 
 def compile_pool(plan: Plan, folder: Path | str) -> Pool:
