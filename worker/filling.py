@@ -7,7 +7,7 @@ sent again. Only the holder of the lease imports, and a request is over before t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,22 +35,29 @@ class LeaseLost(InDoubt):
         Exception.__init__(self, f"another worker took over {assessment}; it goes on")
 
 
-def n_active(authors: dict[str, int]) -> int:
+def n_active(authors: Mapping[str, int]) -> int:
     """How many annotators are at work, by Label Studio's clock; at least one."""
     latest = max(authors.values(), default=0)
     return max(1, sum(latest - at <= ACTIVE_US for at in authors.values()))
 
 
 def n_waiting(standing: Standing) -> int:
-    """Items that an annotator may be given next.
+    """Items that an annotator at work may be given next.
 
-    An item that somebody skipped does not count: it is offered to others, but for the one who
-    skipped it the queue would be empty.
+    Not counted is what would leave the queue empty for somebody though items are open: an item that
+    somebody skipped (it is offered to others only), and one that was passed over: Label Studio
+    serves in order of import, so an open item before an answered one is held by an annotator.
+    Label Studio lets one hold a task for a day; of those passed over, one for every annotator at
+    work is taken to be in work, and the rest to be left behind.
     """
-    return sum(
-        u.state == "intended" or (u.state == "open" and not u.is_skipped)
+    answered = int(standing.notes.get("latest_answered", -1))
+    waiting = [
+        u
         for u in standing.unsettled.values()
-    )
+        if u.state == "intended" or (u.state == "open" and not u.is_skipped)
+    ]
+    passed_over = sum(u.claim < answered for u in waiting)
+    return len(waiting) - passed_over + min(passed_over, n_active(standing.authors))
 
 
 def pending_cells(assessment: Assessment, standing: Standing) -> NDArray[np.int64]:
@@ -98,12 +105,12 @@ def refill(
 def choose(assessment: Assessment, belief: Belief, standing: Standing) -> list[Claim]:
     """Choose as many items as the queue is short of; one draw each, earlier ones pending."""
     plan = assessment.plan
-    wanted = plan.queue.look_ahead * n_active(dict(standing.authors)) - n_waiting(standing)
+    wanted = plan.queue.look_ahead * n_active(standing.authors) - n_waiting(standing)
     left, pending = unclaimed_cells(assessment, standing), pending_cells(assessment, standing)
     if plan.stop.budget is not None:
         more = max(0, int(standing.notes.get("resume_until", 0)) - plan.stop.budget)
         spent = int((belief.right + belief.wrong).sum())
-        wanted = min(wanted, plan.stop.budget + more - spent - int(pending.sum()))
+        wanted = min(wanted, plan.stop.budget + more - spent - n_waiting(standing))
     claims: list[Claim] = []
     for number in range(standing.claims, standing.claims + max(0, wanted)):
         try:

@@ -48,7 +48,8 @@ def advance(assessment: str) -> None:
                 ledger,
                 case.desk,
                 _office.folder(assessment),
-                _holder,
+                # A name for the turn: after an import in doubt this worker waits as others do.
+                f"{_holder}-{begun}",
             )
         except (AssayError, ConnectorError) as error:
             ledger.note(error=f"{type(error).__name__}: {error}")

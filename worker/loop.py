@@ -29,7 +29,7 @@ def advance(
 
     Args:
         folder: where decision.json is kept.
-        holder: names this worker; nobody else may use the name.
+        holder: names this turn; no other turn may use the name.
     """
     if not ledger.take_lease(holder, LEASE_MS):
         return None

@@ -19,7 +19,7 @@ from connector.labels import Schema
 from connector.settings import label_studio_settings
 from worker.assessment import Assessment, reopen
 from worker.errors import AssayError
-from worker.ledger import Header, Ledger, LedgerError, ValkeyLedger
+from worker.ledger import Header, Ledger, ValkeyLedger
 from worker.server import connect
 from worker.settings import Settings
 
@@ -46,11 +46,11 @@ class Case:
 class Office:
     """The connections of one process. Assessments stay open: their pool and token are kept."""
 
-    def __init__(self, settings: Settings, url: str) -> None:
+    def __init__(self, settings: Settings, url: str, *, is_patient: bool = True) -> None:
         self.settings = settings
         self.url = url
-        self.state: Redis = connect(settings.state_url or url)
-        self._jobs: Redis = connect(url, text=False)
+        self.state: Redis = connect(settings.state_url or url, is_patient=is_patient)
+        self._jobs: Redis = connect(url, text=False, is_patient=is_patient)
         self._queue = Queue(QUEUE, connection=self._jobs, serializer=JSONSerializer)
         self._cases: dict[str, Case] = {}
 
@@ -143,9 +143,3 @@ def desk_of(header: Header) -> LabelStudioDesk:
     settings = label_studio_settings(header.url)
     schema = Schema(header.control, header.to_name, header.labels)
     return LabelStudioDesk(connect_label_studio(settings), settings.url, header.project, schema)
-
-
-def reachable(office: Office) -> None:
-    """Raise LedgerError unless the state's server answers."""
-    if not office.state.ping():
-        raise LedgerError(f"The server at {office.url} does not answer")

@@ -235,9 +235,10 @@ def change(stored: str, before: Record, after: Record, skips: int) -> Change | N
     if before.outcome != after.outcome:
         for outcome, step in ((before.outcome, -1), (after.outcome, 1)):
             if outcome is not None:
-                edits.append(
-                    Edit("add", "tally", tally_key(after.cell, after.predicted, outcome), step)
-                )
+                key = tally_key(after.cell, after.predicted, outcome)
+                edits.append(Edit("add", "tally", key, step))
+        if after.outcome is not None:
+            edits.append(Edit("max", "notes", "latest_answered", after.claim))
         note = json.dumps(
             {"item": after.item, "cell": after.cell, "before": before.outcome, "now": after.outcome}
         )

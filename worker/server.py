@@ -104,14 +104,16 @@ def embedded_url(home: Path) -> str:
     return f"unix://{socket_of(home)}"
 
 
-def connect(url: str, *, text: bool = True) -> Redis:
+def connect(url: str, *, text: bool = True, is_patient: bool = True) -> Redis:
     """Return a connection that survives a restart of the server for a few seconds.
 
     Args:
         url: redis://, rediss:// or unix://.
         text: whether answers come as text; RQ needs bytes.
+        is_patient: whether to try again when the server is away; the receiver does not, since an
+            annotator waits for it.
     """
-    retry = Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=6)
+    retry = Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=6 if is_patient else 0)
     connection: Redis = Redis.from_url(
         url,
         decode_responses=text,
@@ -182,7 +184,7 @@ def server(home: Path, url: str | None) -> Iterator[str]:
     with (folder / "users.lock").open("a") as users:
         with _gate(folder):
             fcntl.flock(users, fcntl.LOCK_SH)
-            ensure_running(home)
+            _start_unless_running(home)
         try:
             yield embedded_url(home)
         finally:
@@ -205,6 +207,15 @@ def ensure_running(home: Path) -> int | None:
     Raises:
         NoServer: there is no program, or it does not come up (the log's last lines say why).
     """
+    folder = home / "valkey"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if _answers(home):
+        return None
+    with _gate(folder):
+        return _start_unless_running(home)
+
+
+def _start_unless_running(home: Path) -> int | None:
     if _answers(home):
         return None
     binary, folder, socket = find_binary(), home / "valkey", socket_of(home)

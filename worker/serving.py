@@ -37,12 +37,14 @@ def serve(
     office.state.set(RECEIVER, base)
     hook_all(office, say)
     say(f"Webhooks are received at {base}")
-    app = receiver(secret, office.wake)
+    quick = Office(office.settings, office.url, is_patient=False)
+    app = receiver(secret, quick.wake)
     config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
     try:
         uvicorn.Server(config).run(sockets=[listener])
     finally:
         listener.close()
+        quick.close()
 
 
 def hook_all(office: Office, say: Callable[[str], None]) -> None:

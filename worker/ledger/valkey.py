@@ -25,7 +25,7 @@ from worker.ledger.memory import choice_text
 from worker.records import Change, Record, dump, open_note
 
 # Hashes that an edit of a record may name.
-_EDITED = ("tally", "open", "tasks", "authors", "rejected")
+_EDITED = ("tally", "open", "tasks", "authors", "rejected", "notes")
 
 # Records of a chunk are sent in one script call: large enough to amortise the round trip, small
 # enough not to hold up other clients (about 30 ms).
