@@ -65,25 +65,24 @@ def record(ledger: Ledger, looks: Sequence[Look], reading: int, skips: int) -> N
 
 
 def _record_once(ledger: Ledger, looks: Sequence[Look], reading: int, skips: int) -> list[str]:
-    owners = ledger.items_of([look.task for look in looks])
-    stored = ledger.records(list({look.item for look in looks} | set(owners.values()) - {""}))
+    # Of two looks at one task the later one counts: between them it may have been deleted, and
+    # SQLite gives a deleted task's id to the next one, which shows another item.
+    latest = {look.task: look for look in sorted(looks, key=lambda look: look.at_us)}
+    owners = ledger.items_of(list(latest))
+    shown_before = ((task, owners.get(task, "")) for task in latest)
+    _let_go(ledger, [(t, i) for t, i in shown_before if i and i != latest[t].item], skips)
+    stored = ledger.records(list({look.item for look in latest.values()}))
     before = {item: load(text) for item, text in stored.items()}
     after = dict(before)
     foreign: dict[int, str] = {}
-    moved: dict[str, str] = {}  # item that lost a task -> item that the task shows now
-    for look in looks:
-        owner = owners.get(look.task)
-        if owner is not None and owner != look.item and owner in after:
-            # SQLite gives a deleted task's id to the next one, which shows another item.
-            after[owner] = lost(after[owner], look.task)
-            moved[owner] = look.item
+    for look in latest.values():
         if look.item in after:
             after[look.item] = looked_at(after[look.item], look, reading)
-        elif owner is None:
+        else:
             foreign[look.task] = _foreign_brief(look)
     conflicts = ledger.commit(_changes(stored, before, after, skips))
     ledger.mark_foreign(foreign)
-    return conflicts + [moved[item] for item in conflicts if item in moved]
+    return conflicts
 
 
 def _changes(

@@ -26,7 +26,7 @@ def watch(office: Office, interval_s: float, stop: Event) -> None:
     while not stop.is_set():
         began = time.monotonic()
         try:
-            _round(office, rounds)
+            look_around(office, rounds)
         except RedisError as error:
             log.warning("the server is away (%s); trying again", type(error).__name__)
             stop.wait(1.0)
@@ -34,7 +34,8 @@ def watch(office: Office, interval_s: float, stop: Event) -> None:
         stop.wait(max(0.0, interval_s - (time.monotonic() - began)))
 
 
-def _round(office: Office, rounds: int) -> None:
+def look_around(office: Office, rounds: int) -> None:
+    """Wake what is due in this round."""
     office.state.set(HEARTBEAT, rounds, ex=60)
     for assessment in office.ids():
         standing = office.ledger(assessment).standing()

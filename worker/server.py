@@ -35,6 +35,9 @@ START_TIMEOUT_S = 30.0
 # A unix socket's path may be 107 bytes long, a zero ends it.
 _LONGEST_SOCKET = 100
 
+# The servers that this process started, so that it reaps them when they end.
+_children: dict[Path, subprocess.Popen[bytes]] = {}
+
 
 class NoServer(AssayError):
     """There is no Valkey or Redis to use."""
@@ -216,27 +219,49 @@ def ensure_running(home: Path) -> int | None:
 
 
 def _start_unless_running(home: Path) -> int | None:
-    if _answers(home):
-        return None
+    """The server inherits a lock that lives as long as it does, so there are never two of them."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    with (home / "valkey" / "server.lock").open("a") as life:
+        while not _locked_at_once(life):
+            if _answers(home):
+                return None
+            if time.monotonic() > deadline:
+                raise NoServer(
+                    f"The embedded server of {home} is there but does not answer (it is loading a "
+                    "lot, or was stopped). Wait and try again, or end it."
+                )
+            time.sleep(0.05)
+        _reap(home)
+        return _start(home, life, deadline)
+
+
+def _start(home: Path, life: IO[str], deadline: float) -> int:
     binary, folder, socket = find_binary(), home / "valkey", socket_of(home)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     log = folder / "valkey.log"
     with log.open("ab") as out:
-        process = subprocess.Popen(
+        process = _children[home] = subprocess.Popen(
             [binary.path, *_options(folder, socket)],
             stdout=out,
             stderr=out,
             stdin=subprocess.DEVNULL,
+            pass_fds=[life.fileno()],
             start_new_session=True,  # a Ctrl-C in our terminal must not reach it
         )
-    deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
         if _answers(home):
             return process.pid
         time.sleep(0.02)
     tail = "\n".join(log.read_text("utf-8", "replace").splitlines()[-8:])
     raise NoServer(f"The embedded server ({binary.path}) did not come up; its log ends:\n{tail}")
+
+
+def _locked_at_once(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _options(folder: Path, socket: Path) -> list[str]:
@@ -267,12 +292,18 @@ def _answers(home: Path) -> bool:
 
 
 def _stop_if_last(home: Path, users: IO[str]) -> None:
-    try:
-        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _locked_at_once(users):
         return
     try:
         with connect(embedded_url(home)) as connection:
             connection.shutdown(save=False, nosave=True)  # the AOF is written out in any case
     except RedisError as error:
         sys.stderr.write(f"The embedded server could not be stopped: {error}\n")
+    _reap(home)
+
+
+def _reap(home: Path) -> None:
+    """Let go of a server that we started and that ended."""
+    process = _children.pop(home, None)
+    if process is not None:
+        process.wait(START_TIMEOUT_S)

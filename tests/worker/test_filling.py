@@ -1,0 +1,59 @@
+"""How long the queue is, for whom, and what keeps it from running dry."""
+
+import dataclasses
+
+import pytest
+
+from worker.filling import ACTIVE_US, n_active, n_waiting
+from worker.ledger import Standing, Unsettled
+
+
+def standing(*unsettled: Unsettled, answered: int = -1, authors: dict[str, int] | None = None):
+    return Standing(
+        status="running",
+        revision=0,
+        claims=len(unsettled),
+        tally={},
+        taken={},
+        unsettled={u.item: u for u in unsettled},
+        authors=authors or {"1": 0},
+        n_rejected=0,
+        notes={"latest_answered": str(answered)},
+    )
+
+
+def item(claim: int, **changes: object) -> Unsettled:
+    plain = Unsettled(f"item-{claim}", 0, claim, claim, "open", (claim,), (claim,), False)
+    return dataclasses.replace(plain, **changes)
+
+
+def test_at_least_one_annotator_is_expected():
+    assert n_active({}) == 1
+
+
+def test_an_annotator_who_judged_lately_is_at_work_and_one_who_left_is_not():
+    assert n_active({"1": 10 * ACTIVE_US, "2": 9 * ACTIVE_US, "3": 9 * ACTIVE_US - 1}) == 2
+
+
+def test_intended_and_open_items_are_waiting():
+    assert n_waiting(standing(item(0), item(1, state="intended", tasks=(), open_tasks=()))) == 2
+
+
+@pytest.mark.parametrize("state", ["skipped", "rejected", "deleted", "labelled"])
+def test_an_item_that_was_given_up_is_not_waiting(state):
+    assert n_waiting(standing(item(0, state=state))) == 0
+
+
+def test_a_skipped_item_does_not_keep_the_queue_of_a_lone_annotator_empty():
+    assert n_waiting(standing(item(0, is_skipped=True))) == 0
+
+
+def test_tasks_held_by_people_who_left_do_not_keep_the_queue_empty_for_those_at_work():
+    held = [item(claim) for claim in range(4)]
+    assert n_waiting(standing(*held, item(9), answered=8)) == 2  # one in work, one to come
+
+
+def test_a_held_task_of_each_annotator_at_work_is_in_work():
+    held = [item(claim) for claim in range(4)]
+    at_work = {str(person): ACTIVE_US for person in range(3)}
+    assert n_waiting(standing(*held, answered=8, authors=at_work)) == 3

@@ -1,0 +1,70 @@
+"""What a worker runs, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+from redis import Redis
+from rq import Queue
+from rq.job import Job
+from rq.serializers import JSONSerializer
+
+from worker.jobs import work
+from worker.office import INDEX, QUEUE, Office
+from worker.settings import Settings
+
+
+@pytest.fixture
+def office(valkey_home: Path, valkey_url: str):
+    office = Office(Settings(valkey_home, None, None), valkey_url)
+    yield office
+    office.close()
+
+
+@pytest.fixture
+def queue(office: Office):
+    queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
+    queue.empty()
+    yield queue
+    queue.empty()
+
+
+def test_a_job_that_is_not_on_the_list_is_refused(office, queue, tmp_path):
+    planted = tmp_path / "planted"
+    job = queue.enqueue_call("os.system", args=[f"touch {planted}"], failure_ttl=60)
+
+    work(office, burst=True)
+
+    assert not planted.exists()
+    assert job.get_status(refresh=True) == "failed"
+
+
+def test_a_job_carries_ids_as_json_and_nothing_else(office, queue, valkey: Redis, assessment_id):
+    valkey.sadd(INDEX, assessment_id)
+    try:
+        assert office.wake(assessment_id)
+        (job_id,) = queue.job_ids
+        job = Job.fetch(job_id, connection=office.jobs, serializer=JSONSerializer)
+        assert bytes(job.data).startswith(b'["worker.jobs.advance"')
+        assert job.args == [assessment_id]
+    finally:
+        valkey.srem(INDEX, assessment_id)
+
+
+def test_wakes_before_a_turn_begins_are_one_job_and_one_after_it_is_another(
+    office, queue, valkey: Redis, assessment_id
+):
+    valkey.sadd(INDEX, assessment_id)
+    try:
+        for _ in range(5):
+            office.wake(assessment_id)
+        assert len(queue) == 1
+        office.ledger(assessment_id).wake()  # a turn begins
+        office.wake(assessment_id)
+        assert len(queue) == 2
+    finally:
+        valkey.srem(INDEX, assessment_id)
+
+
+def test_nobody_is_woken_for_an_assessment_that_does_not_exist(office, queue):
+    assert not office.wake("nobody-began-this")
+    assert len(queue) == 0
