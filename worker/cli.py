@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -351,7 +350,6 @@ def up(plan: Path | None, workers: int, port: int, public_url: str | None, every
     with _office() as office:
         settings = office.settings
         env = environment(settings)
-        os.environ.update(env)  # so that the hooks that `start` sets carry the children's secret
         if plan is not None:
             click.echo(start_or_go_on(plan, office, lambda text: click.echo(text, err=True)))
         receiver = ["serve", "--port", str(port)]

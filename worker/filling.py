@@ -188,13 +188,14 @@ def _deliver(
     """Import claimed items; the task that an annotator sees holds the item's data and id only."""
     if not items:
         return 0
-    if not ledger.take_lease(holder, LEASE_MS):
-        raise LeaseLost(ledger.assessment)
     reading = ledger.next_reading()
     data = [
         {**assessment.pool.item(row).data, "item_id": item}
         for item, row in zip(items, rows, strict=True)
     ]
+    # To take it anew would not do: if it ran out, another may have imported these and gone.
+    if not ledger.keep_lease(holder, LEASE_MS):
+        raise LeaseLost(ledger.assessment)
     tasks = desk.put(data)
     if len(tasks) != len(items):
         raise InDoubt(

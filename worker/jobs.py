@@ -25,7 +25,7 @@ ALLOWED = {JOB}
 TURNS = 5
 
 _office: Office | None = None
-_holder = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+_process = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
 def open_office(office: Office) -> None:
@@ -37,35 +37,35 @@ def open_office(office: Office) -> None:
 def advance(assessment: str) -> None:
     """Take turns of the loop until nobody asked for another one."""
     assert _office is not None, "a worker opens its office before it takes jobs"
-    case = _office.case(assessment)
-    ledger = case.ledger
+    ledger = _office.ledger(assessment)
+    try:
+        _turns(_office, assessment)
+    except (AssayError, ConnectorError) as error:
+        # The watcher tries again; a failed job would only stand in the way.
+        ledger.note(error=f"{type(error).__name__}: {error}")
+        log.warning("%s: %s", assessment, error)
+    except Exception as error:
+        with suppress(RedisError):
+            ledger.note(error=f"{type(error).__name__}: {error}")
+        raise
+
+
+def _turns(office: Office, assessment: str) -> None:
+    ledger = office.ledger(assessment)
     for _ in range(TURNS):
         begun = ledger.wake()
-        try:
-            verdict = take_turn(
-                case.assessment,
-                case.header,
-                ledger,
-                case.desk,
-                _office.folder(assessment),
-                # A name for the turn: after an import in doubt this worker waits as others do.
-                f"{_holder}-{begun}",
-            )
-        except (AssayError, ConnectorError) as error:
-            ledger.note(error=f"{type(error).__name__}: {error}")
-            log.warning("%s: %s", assessment, error)
-            return  # the watcher tries again; a failed job would only stand in the way
-        except Exception as error:
-            with suppress(RedisError):
-                ledger.note(error=f"{type(error).__name__}: {error}")
-            raise
+        case = office.case(assessment)
+        folder = office.folder(assessment)
+        # A name for the turn: after an import in doubt this worker waits as others do.
+        holder = f"{_process}-{begun}"
+        verdict = take_turn(case.assessment, case.header, ledger, case.desk, folder, holder)
         if verdict is None:
             return  # the one who is at it sees that the count grew, and takes another turn
         if ledger.notes().get("error"):
             ledger.note(error="")
         if ledger.wakes() == begun:
             return
-    _office.wake(assessment)
+    office.wake(assessment)
 
 
 class AssayWorker(SimpleWorker):

@@ -295,7 +295,7 @@ def _stop_if_last(home: Path, users: IO[str]) -> None:
     if not _locked_at_once(users):
         return
     try:
-        with connect(embedded_url(home)) as connection:
+        with connect(embedded_url(home), is_patient=False) as connection:
             connection.shutdown(save=False, nosave=True)  # the AOF is written out in any case
     except RedisError as error:
         sys.stderr.write(f"The embedded server could not be stopped: {error}\n")

@@ -1,19 +1,27 @@
-"""`assay serve`: the receiver as a process, and the hooks that lead to it."""
+"""`assay serve`: the receiver as a process, which hooks itself to every assessment."""
 
 from __future__ import annotations
 
+import hashlib
 import socket
 from collections.abc import Callable
+from threading import Event, Thread
 
 import uvicorn
+from redis.exceptions import RedisError
 
 from connector.desk import connect as connect_label_studio
 from connector.errors import ConnectorError
+from connector.project import hook
 from connector.settings import label_studio_settings, webhook_secret
-from connector.webhook import receiver
+from connector.webhook import hook_url, receiver
 from worker.errors import AssayError
 from worker.office import Office
-from worker.starting import RECEIVER, add_hook
+
+# Where the receiver says how Label Studio reaches it.
+RECEIVER = "assay:receiver"
+# How soon a new assessment gets its webhook.
+HOOK_S = 2.0
 
 
 class PortTaken(AssayError):
@@ -35,28 +43,59 @@ def serve(
     listener = _listen(host, port)
     base = public_url or f"http://{host}:{listener.getsockname()[1]}"
     office.state.set(RECEIVER, base)
-    hook_all(office, say)
     say(f"Webhooks are received at {base}")
     quick = Office(office.settings, office.url, is_patient=False)
     app = receiver(secret, quick.wake)
     config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
+    ended = Event()
+    hooking = Thread(target=_keep_hooked, args=(office, base, secret, ended, say))
+    hooking.start()
     try:
         uvicorn.Server(config).run(sockets=[listener])
     finally:
+        ended.set()
+        hooking.join()
         listener.close()
         quick.close()
 
 
-def hook_all(office: Office, say: Callable[[str], None]) -> None:
-    """Point the webhooks of all assessments here; those that cannot be are left to the watcher."""
-    for assessment in office.ids():
-        header = office.header(assessment)
+def _keep_hooked(
+    office: Office, base: str, secret: str, ended: Event, say: Callable[[str], None]
+) -> None:
+    """Point the webhook of every assessment here, once each; also of those that begin later."""
+    failed: set[str] = set()
+    while not ended.is_set():
         try:
-            client = connect_label_studio(label_studio_settings(header.url))
-        except ConnectorError as error:
-            say(f"Note: {error}")
-            continue
-        add_hook(office, header, client, say)
+            for assessment in office.ids():
+                if assessment not in failed and not hook_one(office, assessment, base, secret, say):
+                    failed.add(assessment)  # the watcher finds its labels
+        except RedisError:
+            pass
+        ended.wait(HOOK_S)
+
+
+def hook_one(
+    office: Office, assessment: str, base: str, secret: str, say: Callable[[str], None]
+) -> bool:
+    """Let Label Studio wake us for an assessment; False (and a note) if it will not."""
+    ledger = office.ledger(assessment)
+    header = ledger.header()
+    # A new secret needs a new hook; the secret itself must not be kept.
+    sign = f"{base} {hashlib.sha256(secret.encode()).hexdigest()[:16]}"
+    if header is None or ledger.notes().get("hooked") == sign:
+        return True
+    try:
+        client = connect_label_studio(label_studio_settings(header.url))
+        hook(client, header.url, header.project, hook_url(base, assessment), secret)
+    except ConnectorError as error:
+        say(
+            f"Note: no webhook for {assessment} ({error}). Its labels are found by polling, a few "
+            "seconds later. Label Studio blocks private addresses unless it runs with "
+            "SSRF_PROTECTION_ENABLED=false."
+        )
+        return False
+    ledger.note(hooked=sign)
+    return True
 
 
 def port_is_free(port: int) -> None:

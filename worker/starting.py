@@ -6,22 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from connector.desk import connect as connect_label_studio
-from connector.errors import BadConfig, ConnectorError
+from connector.errors import BadConfig
 from connector.labels import Schema, read_schema, write_config
-from connector.project import attach_project, create_project, hook
-from connector.settings import label_studio_settings, webhook_secret
-from connector.webhook import hook_url
+from connector.project import attach_project, create_project
+from connector.settings import label_studio_settings
 from worker.assessment import assess, reopen
 from worker.ledger import AlreadyStarted, Header
 from worker.office import Office
 from worker.plan import Plan, load_plan, plan_hash
 from worker.pool import Pool, check_question, check_source, compile_pool
-
-# Where `assay serve` says how Label Studio reaches it.
-RECEIVER = "assay:receiver"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +107,6 @@ def start(path: Path, office: Office, say: Callable[[str], None]) -> Header:
     header = _header(plan, checked.pool, project, settings.url, schema)
     office.enter(plan.assessment)
     office.ledger(plan.assessment).begin(header)
-    add_hook(office, header, client, say)
     office.wake(plan.assessment)
     return header
 
@@ -124,6 +118,7 @@ def start_or_go_on(path: Path, office: Office, say: Callable[[str], None]) -> st
         AlreadyStarted: it was begun with another plan under the same id.
     """
     plan = load_plan(path)
+    label_studio_settings(plan.label_studio.url)  # the workers need address and token
     header = office.ledger(plan.assessment).header()
     if header is None or header.plan_hash != plan_hash(plan):
         header = start(path, office, say)
@@ -133,21 +128,6 @@ def start_or_go_on(path: Path, office: Office, say: Callable[[str], None]) -> st
         verb = "Going on with"
     page = f"{header.url}/projects/{header.project}/data"
     return f"{verb} {header.assessment}. Annotators label in {page} (the button Label All Tasks)."
-
-
-def add_hook(office: Office, header: Header, client: Any, say: Callable[[str], None]) -> None:
-    """Let Label Studio wake us, if a receiver runs; without one the watcher does all."""
-    base = office.state.get(RECEIVER)
-    if not base:
-        return
-    try:
-        url = hook_url(str(base), header.assessment)
-        hook(client, header.url, header.project, url, webhook_secret())
-    except ConnectorError as error:
-        say(
-            f"Note: Label Studio takes no webhook ({error}). Labels are found by polling, a few "
-            "seconds later; `assay doctor` says more."
-        )
 
 
 def _refuse_second_start(plan: Plan, office: Office) -> None:

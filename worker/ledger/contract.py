@@ -187,6 +187,9 @@ class Ledger(Protocol):
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
         """Become, or stay, the one that may import, for `ttl_ms`."""
 
+    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
+        """Stay it for `ttl_ms` more; False if the lease ran out, even if nobody took it since."""
+
     def drop_lease(self, holder: str) -> None:
         """Stop being it."""
 

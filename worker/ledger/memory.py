@@ -195,6 +195,14 @@ class MemoryLedger:
             self._lease = (holder, now + ttl_ms / 1000)
             return True
 
+    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            if self._lease is None or self._lease[0] != holder or self._lease[1] <= now:
+                return False
+            self._lease = (holder, now + ttl_ms / 1000)
+            return True
+
     def drop_lease(self, holder: str) -> None:
         with self._lock:
             if self._lease and self._lease[0] == holder:

@@ -37,6 +37,10 @@ if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
+_KEEP = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+"""
 _DROP = (
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
 )
@@ -73,6 +77,7 @@ class ValkeyLedger:
         self._claim = connection.register_script(_script("claim"))
         self._publish = connection.register_script(_script("publish"))
         self._take = connection.register_script(_TAKE)
+        self._keep = connection.register_script(_KEEP)
         self._drop = connection.register_script(_DROP)
         self._begin = connection.register_script(_BEGIN)
         self._move = connection.register_script(_MOVE)
@@ -207,6 +212,9 @@ class ValkeyLedger:
 
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
         return bool(self._take(keys=[self._key("lease")], args=[holder, ttl_ms]))
+
+    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
+        return bool(self._keep(keys=[self._key("lease")], args=[holder, ttl_ms]))
 
     def drop_lease(self, holder: str) -> None:
         self._drop(keys=[self._key("lease")], args=[holder])
