@@ -8,10 +8,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from label_studio_sdk.client import LabelStudio
 from redis import Redis
 
 from connector.annotator import Annotator, sign_up
+from connector.desk import connect as connect_label_studio
 from connector.local import LabelStudioServer, start
+from connector.settings import LabelStudioSettings
 from worker.server import connect, server
 
 
@@ -46,6 +49,22 @@ def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStud
     """A running Label Studio with nothing in it; its first start on a machine takes minutes."""
     with start(tmp_path_factory.mktemp("label-studio")) as running:
         yield running
+
+
+@pytest.fixture
+def sdk(label_studio: LabelStudioServer) -> Iterator[Callable[..., LabelStudio]]:
+    """Make SDK clients, of the server's own token or of another, that are closed at the end."""
+    with ExitStack() as open_clients:
+
+        def connect_one(
+            token: str = label_studio.token, url: str = label_studio.url
+        ) -> LabelStudio:
+            client = connect_label_studio(LabelStudioSettings(url, token))
+            # The SDK has no way of its own to close what it opened.
+            open_clients.callback(client._client_wrapper.httpx_client.httpx_client.close)
+            return client
+
+        yield connect_one
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ class FakeDesk:
     # --- what the service sees ---------------------------------------------------------------
 
     def changes(self, since_us: int) -> Iterator[Look]:
-        self._called("changes")
+        self._asked("changes")
         rows = [t for t in self._living() if t.at_us > since_us]
         for n, task in enumerate(sorted(rows, key=lambda t: (t.at_us, t.id)), start=1):
             yield self._look(task)
@@ -70,22 +70,22 @@ class FakeDesk:
                 yield self._look(task)  # keyed paging reads the last stamp of a page again
 
     def counters(self) -> Counters:
-        self._called("counters")
+        self._asked("counters")
         self._must_exist()
         tasks = list(self._tasks.values())
         return Counters(len(tasks), sum(t.answers for t in tasks), sum(t.skips for t in tasks))
 
     def census(self) -> list[TaskBrief]:
-        self._called("census")
+        self._asked("census")
         return [TaskBrief(t.id, t.at_us, t.answers, t.skips) for t in self._living()]
 
     def read(self, tasks: Sequence[int]) -> list[Look]:
-        self._called("read")
+        self._asked("read")
         wanted = set(tasks)
         return [self._look(t) for t in self._living() if t.id in wanted]
 
     def find(self, items: Sequence[str]) -> dict[str, list[int]]:
-        self._called("find")
+        self._asked("find")
         found: dict[str, list[int]] = {}
         for task in self._living():
             if (item := task.data.get("item_id", "")) in items:
@@ -208,6 +208,11 @@ class FakeDesk:
         if not after_effect:
             raise error
         return error
+
+    def _asked(self, method: str) -> None:
+        """Note the call of a method without effect: any fault of it is raised."""
+        if (error := self._called(method)) is not None:
+            raise error
 
     def _must_exist(self) -> None:
         if self.is_gone:

@@ -1,0 +1,20 @@
+"""One service for all live tests that do not harm it: `assay up` with two workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from connector.local import LabelStudioServer
+from tests.live.service import Service, service
+
+
+@pytest.fixture(scope="module")
+def running(
+    tmp_path_factory: pytest.TempPathFactory, label_studio: LabelStudioServer
+) -> Iterator[Service]:
+    """A receiver, a watcher and two workers, shared by the assessments of a module."""
+    with service(tmp_path_factory.mktemp("home"), label_studio) as up:
+        up.spawn_all("--workers", "2")
+        yield up

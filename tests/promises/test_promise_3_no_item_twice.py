@@ -1,0 +1,102 @@
+"""Promise 3: no item is queued twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from tests.promises.world import (
+    FATES,
+    Fate,
+    Step,
+    World,
+    histories,
+    live_through,
+    new_world,
+)
+from worker.assessment import Assessment
+from worker.ledger import Header
+from worker.records import load
+
+Small = tuple[Assessment, Header]
+MORE_CALLS_THAN_A_TURN_MAKES = 60
+
+
+def assert_each_claim_has_one_task(world: World) -> None:
+    """No item twice; and none lost: a claimed item has its task, unless a person deleted it."""
+    tasks = world.tasks_of_items()
+    assert not [item for item, count in tasks.items() if count > 1]
+    for record in (load(text) for text in world.ledger.every_record()):
+        assert tasks[record.item] == 1 or record.was_deleted
+
+
+@settings(max_examples=60, deadline=None)
+@given(history=histories())
+def test_after_any_history_no_item_has_two_tasks_and_none_is_lost(
+    long_assessment: Small, folder: Path, keeper: str | None, history: list[Step]
+) -> None:
+    with new_world(long_assessment, folder, keeper) as world:
+        live_through(world, history).settle()
+
+        assert_each_claim_has_one_task(world)
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_whatever_happens_to_a_worker_at_whichever_call_no_item_is_queued_twice(
+    long_assessment: Small, folder: Path, keeper: str | None, fate: Fate
+) -> None:
+    for at in range(1, MORE_CALLS_THAN_A_TURN_MAKES):
+        with new_world(long_assessment, folder, keeper) as world:
+            is_hit = len(world.turn(fate, at).calls) >= at
+            world.turn()
+
+            assert_each_claim_has_one_task(world)
+            assert len(world.desk.task_ids()) == world.assessment.plan.queue.look_ahead
+        if not is_hit:
+            return
+    pytest.fail("a turn makes more calls than this test tries")
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_whatever_happens_to_a_worker_that_finishes_an_import_in_doubt_no_item_is_queued_twice(
+    long_assessment: Small, folder: Path, keeper: str | None, fate: Fate
+) -> None:
+    for at in range(1, MORE_CALLS_THAN_A_TURN_MAKES):
+        for did_arrive in (0, 1):
+            with new_world(long_assessment, folder, keeper) as world:
+                world.happen(("lost_import", did_arrive, 0))
+
+                is_hit = len(world.turn(fate, at).calls) >= at
+                world.turn()
+
+                assert_each_claim_has_one_task(world)
+        if not is_hit:
+            return
+    pytest.fail("a turn makes more calls than this test tries")
+
+
+def test_a_worker_that_stalls_past_its_lease_before_an_import_leaves_no_second_task_open(
+    long_assessment: Small, folder: Path, keeper: str | None
+) -> None:
+    with new_world(long_assessment, folder, keeper) as world:
+        at = world_of_a_turn(long_assessment, folder, keeper).index("put") + 1
+
+        world.turn("stalls before", at, doubles=True)
+        assert set(world.tasks_of_items().values()) == {2}
+        world.turn()
+
+        open_items = [look.item for look in world.desk.looks() if not look.is_closed]
+        assert sorted(open_items) == sorted(world.tasks_of_items())
+        for task in world.desk.task_ids():
+            world.desk.annotate(task, "cat", author=1)
+        world.turn()
+        assert world.kept_tally() == world.true_tally()
+        assert sum(world.kept_tally().values()) == world.assessment.plan.queue.look_ahead
+
+
+def world_of_a_turn(small: Small, folder: Path, keeper: str | None) -> list[str]:
+    """The calls that an undisturbed first turn makes."""
+    with new_world(small, folder, keeper) as world:
+        return world.turn().calls

@@ -1,0 +1,358 @@
+"""A small assessment with people who label, workers that die or stall, and the truth about both.
+
+A step of a history is a name and two numbers that pick whom or what it is about; so every history
+is possible at every moment, and hypothesis can shorten it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from hypothesis import strategies as st
+
+from connector.desk import Desk
+from connector.errors import InDoubt
+from tests.fakes import SCHEMA, FakeDesk
+from worker.assessment import Assessment, assess
+from worker.ledger import Header, Ledger, MemoryLedger, ValkeyLedger
+from worker.loop import advance
+from worker.plan import load_plan, plan_hash
+from worker.pool import compile_pool
+from worker.records import load
+from worker.server import connect
+
+CLASSES = ("cat", "dog", "cow")
+N_ITEMS = 18
+N_PEOPLE = 3
+# Longer than the window that every reading overlaps with the one before.
+LONG_US = 60_000_000
+
+Fate = Literal["dies before", "dies after", "stalls before", "stalls after"]
+FATES: tuple[Fate, ...] = ("dies before", "dies after", "stalls before", "stalls after")
+Import = Literal["never arrives", "arrives"]
+Step = tuple[str, int, int]
+
+
+class Killed(BaseException):
+    """The process is gone, and so is whatever it would have done."""
+
+
+@dataclass(slots=True)
+class Process:
+    """One worker's process, to which something happens at its `at`-th call of ledger or desk.
+
+    calls: the names of its calls so far.
+    stalled: what happens to the world while this process does not run. It outlasts the lease.
+    doubles: whether it may also stall between asking for its lease and sending an import. No
+        lease can help there, so what becomes of that has a test of its own.
+    lost: what becomes of an import of this process; in either case its answer never comes.
+    """
+
+    fate: Fate | None = None
+    at: int = 0
+    stalled: Callable[[], None] = lambda: None
+    lost: Import | None = None
+    doubles: bool = False
+    calls: list[str] = field(default_factory=list)
+    is_dead: bool = False
+
+    def does(self, name: str, call: Callable[[], Any]) -> Any:
+        if self.is_dead:
+            raise Killed
+        self.calls.append(name)
+        if self.fate is None or len(self.calls) != self.at:
+            return call()
+        if self.fate == "stalls before":
+            if name != "put" or self.doubles:
+                self.stalled()
+            return call()
+        if self.fate == "stalls after":
+            result = call()
+            if name != "keep_lease" or self.doubles:
+                self.stalled()
+            return result
+        if self.fate == "dies after":
+            call()
+        self.is_dead = True
+        raise Killed
+
+    def imports(self, put: Callable[..., Any]) -> Callable[..., Any]:
+        """The desk's `put`, whose answer may be lost."""
+
+        def put_or_doubt(*args: Any) -> Any:
+            if self.lost is None:
+                return put(*args)
+            if self.lost == "arrives":
+                put(*args)
+            raise InDoubt("http://fake", "the answer never came")
+
+        return put_or_doubt
+
+
+class Frail:
+    """A ledger or desk as a process sees it that can die or stall at each of its calls."""
+
+    def __init__(self, within: object, process: Process) -> None:
+        self._within, self._process = within, process
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._within, name)
+        if not callable(found):
+            return found
+        if name == "put":
+            found = self._process.imports(found)
+        return lambda *args, **named: self._process.does(
+            name, lambda: _all_of(found(*args, **named))
+        )
+
+
+def _all_of(answer: Any) -> Any:
+    # What a generator does belongs to the call, or the process could not die in it.
+    return list(answer) if isinstance(answer, Iterator) else answer
+
+
+@dataclass(slots=True)
+class World:
+    """An assessment at work: its ledger, its desk, and the people before it."""
+
+    assessment: Assessment
+    header: Header
+    ledger: Ledger
+    folder: Path
+    desk: FakeDesk = field(default_factory=FakeDesk)
+    workers: Iterator[int] = field(default_factory=itertools.count)
+
+    # --- workers -----------------------------------------------------------------------------
+
+    def turn(
+        self,
+        fate: Fate | None = None,
+        at: int = 0,
+        *,
+        lost: Import | None = None,
+        doubles: bool = False,
+    ) -> Process:
+        """Let a new worker take a turn; if it ended badly, let its lease run out."""
+        holder = f"worker-{next(self.workers)}"
+
+        def meanwhile() -> None:
+            self.ledger.drop_lease(holder)
+            self.turn()
+
+        process = Process(fate, at, meanwhile, lost, doubles)
+        try:
+            advance(
+                self.assessment,
+                self.header,
+                cast(Ledger, Frail(self.ledger, process)),
+                cast(Desk, Frail(self.desk, process)),
+                self.folder,
+                holder,
+            )
+        except (Killed, InDoubt):
+            self.ledger.drop_lease(holder)
+        return process
+
+    def settle(self) -> None:
+        """Let all be quiet until everything has been noticed."""
+        for _ in range(3):
+            self.ledger.note(swept_at=0)
+            self.turn()
+
+    # --- people ------------------------------------------------------------------------------
+
+    def happen(self, step: Step) -> None:
+        """Let one thing happen, if at this moment it can."""
+        name, a, b = step
+        getattr(self, f"_{name}")(a, b)
+
+    def _turn(self, a: int, b: int) -> None:
+        self.turn()
+
+    def _bad_turn(self, a: int, b: int) -> None:
+        self.turn(FATES[a % len(FATES)], 1 + b % 30)
+
+    def _lost_import(self, a: int, b: int) -> None:
+        self.turn(lost="arrives" if a % 2 else "never arrives")
+
+    def _label(self, a: int, b: int) -> None:
+        task = self.desk.next_task(a % N_PEOPLE)
+        if task is not None:
+            self.desk.annotate(task, CLASSES[b % len(CLASSES)], a % N_PEOPLE)
+
+    def _label_again(self, a: int, b: int) -> None:
+        if task := _one_of(self.desk.task_ids(), a):
+            self.desk.annotate(task, CLASSES[b % len(CLASSES)], b % N_PEOPLE)
+
+    def _nonsense(self, a: int, b: int) -> None:
+        if task := self.desk.next_task(a % N_PEOPLE):
+            self.desk.annotate(task, "zebra", a % N_PEOPLE)
+
+    def _skip(self, a: int, b: int) -> None:
+        if task := self.desk.next_task(a % N_PEOPLE):
+            self.desk.skip(task, a % N_PEOPLE)
+
+    def _edit(self, a: int, b: int) -> None:
+        if annotation := _one_of(self._annotations(), a):
+            self.desk.edit(annotation, CLASSES[b % len(CLASSES)])
+
+    def _delete_annotation(self, a: int, b: int) -> None:
+        if annotation := _one_of(self._annotations(), a):
+            self.desk.delete_annotation(annotation)
+
+    def _delete_task(self, a: int, b: int) -> None:
+        if task := _one_of(self.desk.task_ids(), a):
+            self.desk.delete_task(task)
+
+    def _delete_last_task(self, a: int, b: int) -> None:
+        if tasks := self.desk.task_ids():
+            self.desk.delete_task(tasks[-1])
+
+    def _foreign_task(self, a: int, b: int) -> None:
+        self.desk.put([{"text": "not one of ours"}])
+
+    def _long_pause(self, a: int, b: int) -> None:
+        self.desk.now_us += LONG_US
+        self.ledger.note(swept_at=0)
+
+    def _annotations(self) -> list[int]:
+        return sorted(j.annotation for look in self.desk.looks() for j in look.judgements)
+
+    # --- the truth and what is kept ----------------------------------------------------------
+
+    def true_outcomes(self) -> dict[str, str]:
+        """Item -> class, of all that Label Studio holds: the lowest valid annotation counts."""
+        first: dict[str, tuple[int, str]] = {}
+        for look in self.desk.looks():
+            for j in look.judgements:
+                if look.item and j.label is not None:
+                    mine = (j.annotation, j.label)
+                    first[look.item] = min(first.get(look.item, mine), mine)
+        return {item: label for item, (_, label) in first.items()}
+
+    def true_tally(self) -> Counter[tuple[str, str]]:
+        """(predicted class, true class) -> items."""
+        return Counter((predicted(item), label) for item, label in self.true_outcomes().items())
+
+    def kept_outcomes(self) -> dict[str, str]:
+        """Item -> class, as the ledger's records have it."""
+        records = [load(text) for text in self.ledger.every_record()]
+        return {r.item: r.outcome for r in records if r.outcome is not None}
+
+    def kept_tally(self) -> Counter[tuple[str, str]]:
+        """(predicted class, true class) -> items, as the ledger counts."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for key, count in self.ledger.standing().tally.items():
+            _, number, label = key.split(":", 2)
+            counts[CLASSES[int(number)], label] += count
+        return counts
+
+    def tasks_of_items(self) -> Counter[str]:
+        """Item -> how many tasks show it."""
+        return Counter(look.item for look in self.desk.looks() if look.item)
+
+
+def item_name(number: int) -> str:
+    """The id of the pool's n-th item."""
+    return f"item-{number:02d}"
+
+
+def predicted(item: str) -> str:
+    """What the classifier said of an item."""
+    return CLASSES[int(item.removeprefix("item-")) % len(CLASSES)]
+
+
+def shown(item: str) -> str:
+    """What an annotator sees of an item."""
+    return f"the picture of {item}"
+
+
+def write_plan(folder: Path, stop: str) -> Path:
+    """Write a pool of three groups and a plan that names it; return the plan."""
+    rows = [
+        f"{item_name(n)},{shown(item_name(n))},{predicted(item_name(n))},0.{60 + n},south\n"
+        for n in range(N_ITEMS)
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "item_id,text,predicted,score,region\n" + "".join(rows)
+    (folder / "predictions.csv").write_text(text, encoding="utf-8")
+    plan = folder / "plan.yaml"
+    plan.write_text(
+        "assessment: small\n"
+        "pool: {predictions: predictions.csv, predicted: predicted, score: score,"
+        f" data: {{text: text}}, classes: [{', '.join(CLASSES)}]}}\n"
+        "question: {task: identify}\n"
+        f"stop: {stop}\n",
+        encoding="utf-8",
+    )
+    return plan
+
+
+def small_assessment(folder: Path, stop: str) -> tuple[Assessment, Header]:
+    """Compile the small pool and return its assessment with a header."""
+    plan = load_plan(write_plan(folder, stop))
+    pool = compile_pool(plan, folder / "pools")
+    header = Header(
+        assessment=plan.assessment,
+        plan=plan.model_dump_json(),
+        plan_hash=plan_hash(plan),
+        pool_hash=pool.hash,
+        pool_file=str(pool.path),
+        pool_sha256=pool.file_sha256,
+        pool_stat=(pool.stat[0], pool.stat[1]),
+        project=1,
+        url="http://fake",
+        control=SCHEMA.control,
+        to_name=SCHEMA.to_name,
+        labels=SCHEMA.labels,
+        started_at="2026-01-01T00:00:00+00:00",
+    )
+    return assess(plan, pool), header
+
+
+@contextmanager
+def new_world(
+    small: tuple[Assessment, Header], folder: Path, valkey_url: str | None
+) -> Iterator[World]:
+    """A world in which nothing has happened; its ledger is in memory without a `valkey_url`."""
+    assessment, header = small
+    name = f"promise-{secrets.token_hex(6)}"
+    if valkey_url is None:
+        world = World(assessment, header, MemoryLedger(name), folder / name)
+        world.ledger.begin(header)
+        yield world
+        return
+    with connect(valkey_url) as connection:
+        world = World(assessment, header, ValkeyLedger(connection, name), folder / name)
+        world.ledger.begin(header)
+        yield world
+
+
+_TURNS = ("turn", "turn", "bad_turn", "lost_import")
+_PEOPLE = ("label", "label", "label", "label_again", "nonsense", "skip", "edit")
+_GONE = ("delete_annotation", "delete_task", "delete_last_task", "foreign_task", "long_pause")
+
+
+def histories(*more: str, max_size: int = 40) -> st.SearchStrategy[list[Step]]:
+    """Anything that people and workers do, in any order; it begins with a turn."""
+    names = st.sampled_from((*_TURNS, *_PEOPLE, *_GONE, *more))
+    steps = st.tuples(names, st.integers(0, 200), st.integers(0, 200))
+    return st.lists(steps, max_size=max_size).map(lambda rest: [("turn", 0, 0), *rest])
+
+
+def live_through(world: World, history: Sequence[Step]) -> World:
+    """Let a history happen; return the world after it."""
+    for step in history:
+        world.happen(step)
+    return world
+
+
+def _one_of(numbers: Sequence[int], which: int) -> int | None:
+    return numbers[which % len(numbers)] if numbers else None

