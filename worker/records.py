@@ -11,10 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from connector.labels import Judgement, Look
+from worker.errors import AssayError
 
 VERSION = 1
 
 State = Literal["intended", "open", "labelled", "skipped", "rejected", "deleted"]
+
+
+class NewerRecord(AssayError):
+    """A record was written by a newer release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +155,12 @@ def load(text: str) -> Record:
     """Read what `dump` wrote.
 
     Raises:
-        ValueError: written by a newer release.
+        NewerRecord: written by a newer release.
     """
     raw: dict[str, Any] = json.loads(text)
     if raw["v"] != VERSION:
-        raise ValueError(
-            f"an item's record has version {raw['v']}, this release reads version {VERSION}: it "
+        raise NewerRecord(
+            f"An item's record has version {raw['v']}, this release reads version {VERSION}: it "
             "was written by a newer Assay; upgrade this one"
         )
     return Record(

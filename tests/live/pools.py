@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 
@@ -21,6 +21,7 @@ GROUPS, GROUP_SIZE = ("ant", "bee", "fly"), 12
 ALWAYS_WRONG = "fly"
 
 Json = dict[str, Any]
+SignUp = Callable[[], Annotator]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +109,13 @@ def label_until_stopped(
     """Answer what the queue offers until the assessment stops; it must within `most` labels."""
     ledger = service.office.ledger(trial.assessment)
 
-    def task_or_stop() -> Json | bool:
-        return person.next_task(project) or ledger.standing().status == "stopped"
+    def task_or_stop() -> Json | Literal["stopped"] | None:
+        task = person.next_task(project)
+        return task or ("stopped" if ledger.standing().status == "stopped" else None)
 
     for _ in range(most + 1):
-        found = eventually(task_or_stop)
-        if isinstance(found, bool):
+        found: Json | Literal["stopped"] = eventually(task_or_stop)
+        if found == "stopped":
             return
         trial.submit(person, found)
     raise AssertionError(f"{most} labels and no stop: {service.status(trial.assessment)['text']}")
@@ -186,6 +188,3 @@ def _get(studio: LabelStudioServer, path: str) -> Any:
     headers = {"Authorization": f"Token {studio.token}"}
     with httpx.Client(base_url=studio.url, headers=headers, timeout=60) as client:
         return client.get(path, follow_redirects=True).raise_for_status().json()
-
-
-SignUp = Callable[[], Annotator]

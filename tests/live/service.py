@@ -168,7 +168,7 @@ def service(
         running.close()
 
 
-def eventually(look: Callable[[], Found], patience_s: float = PATIENCE_S) -> Found:
+def eventually(look: Callable[[], Found | None], patience_s: float = PATIENCE_S) -> Found:
     """Look again and again until there is something; return it.
 
     Raises:

@@ -260,12 +260,16 @@ class _OldServer(socketserver.StreamRequestHandler):
             self.wfile.write(self.answer(words[0]))
 
     def answer(self, command: bytes) -> bytes:
+        if command == b"HELLO":
+            return b"%1\r\n$5\r\nproto\r\n:3\r\n"
+        if command == b"PING":
+            return b"+PONG\r\n"
         if command == b"INFO":
             text = b"redis_version:6.2.14\r\naof_enabled:1\r\n"
             return b"$%d\r\n%s\r\n" % (len(text), text)
         if command == b"CONFIG":
-            return b"*2\r\n$16\r\nmaxmemory-policy\r\n$10\r\nnoeviction\r\n"
-        return b"-ERR unknown command\r\n"
+            return b"%1\r\n$16\r\nmaxmemory-policy\r\n$10\r\nnoeviction\r\n"
+        return b"+OK\r\n"
 
 
 @pytest.fixture

@@ -1,0 +1,201 @@
+"""Whatever is killed, comes back or is away for a while: nothing is lost, nothing counted twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from threading import Event
+from typing import get_args
+
+import pytest
+
+from connector.annotator import Annotator, AnnotatorError, sign_up
+from connector.local import LabelStudioServer, start
+from tests.live.pools import (
+    SignUp,
+    Trial,
+    assert_no_item_twice,
+    assert_tally_is_label_studios,
+    exported,
+    insects,
+    outcomes_of,
+)
+from tests.live.proxy import Moment, Proxy, Trap, proxy_to
+from tests.live.service import Service, eventually, service
+
+pytestmark = pytest.mark.live
+
+
+def kill_the_worker_at_its_first_import(
+    at_work: Service, proxy: Proxy, trial: Trial, moment: Moment
+) -> int:
+    """Begin; kill -9 the worker in the given moment, then start another one. Return the project."""
+    at_work.spawn("watch", "--every", "1")
+    eventually((at_work.home / "valkey" / "socket").exists)
+    project = at_work.begin(trial.plan)
+    worker = at_work.spawn("worker")
+    trap = Trap(moment, worker.kill)
+    proxy.trap = trap
+    assert trap.sprung.wait(60), "the worker imports nothing"
+    at_work.end(worker)
+    assert worker.returncode == -signal.SIGKILL
+    states = {r.state(skips=2) for r in at_work.records(trial.assessment).values()}
+    assert states == {"intended"}
+    at_work.spawn("worker")
+    return project
+
+
+def assert_nothing_is_lost_or_doubled(
+    at_work: Service,
+    proxy: Proxy,
+    studio: LabelStudioServer,
+    trial: Trial,
+    project: int,
+    person: Annotator,
+) -> None:
+    eventually(lambda: at_work.status(trial.assessment)["open_items"] == 3)
+    claimed = set(at_work.records(trial.assessment))
+    assert len(claimed) == 3
+    assert proxy.imports == 1
+    assert_no_item_twice(studio, project, claimed)
+
+    trial.answer(person, project)
+    eventually(lambda: at_work.labels(trial.assessment) == 1)
+    assert_tally_is_label_studios(at_work, studio, trial, project)
+    assert at_work.json("replay", trial.assessment)["is_equal"] is True
+
+
+def test_a_worker_killed_between_claim_and_import_neither_loses_nor_doubles_an_item(
+    label_studio: LabelStudioServer, annotator: SignUp, tmp_path: Path
+) -> None:
+    with ExitStack() as open_until_the_end, ThreadPoolExecutor() as at_once:
+        # Both moments at once, since each waits for the dead worker's lease to run out.
+        cases = []
+        for n, moment in enumerate(get_args(Moment)):
+            proxy = open_until_the_end.enter_context(proxy_to(label_studio.url))
+            home, env = tmp_path / str(n), {"LABEL_STUDIO_URL": proxy.url}
+            at_work = open_until_the_end.enter_context(service(home, label_studio, env))
+            trial = insects(tmp_path)
+            kill = kill_the_worker_at_its_first_import
+            project = at_once.submit(kill, at_work, proxy, trial, moment)
+            cases.append((at_work, proxy, trial, project))
+        for at_work, proxy, trial, project in cases:
+            assert_nothing_is_lost_or_doubled(
+                at_work, proxy, label_studio, trial, project.result(), annotator()
+            )
+
+
+def label_until(done: Event, trial: Trial, project: int, person: Annotator) -> int:
+    """Answer truthfully, every third task wrongly at first, until told; return how often."""
+    answered = 0
+    while not done.is_set():
+        task = person.next_task(project)
+        if task is None:
+            done.wait(0.2)
+            continue
+        item = task["data"]["item_id"]
+        if answered % 3 == 2:
+            annotation = trial.submit(person, task, trial.another(item))
+            person.edit(annotation["id"], trial.truth[item])
+        else:
+            trial.submit(person, task)
+        answered += 1
+    return answered
+
+
+def wait_for_more_labels(up: Service, trial: Trial, more: int) -> None:
+    goal = up.labels(trial.assessment) + more
+    eventually(lambda: up.labels(trial.assessment) >= goal)
+
+
+def test_after_valkey_and_a_worker_were_killed_mid_run_the_tally_is_that_of_label_studios_export(
+    label_studio: LabelStudioServer, annotator: SignUp, tmp_path: Path
+) -> None:
+    # At random, so that the question stays open until all of this has happened.
+    trial = insects(tmp_path, stop="{mrr: {confidence: 0.9999}}", more="strategy: random\n")
+    done = Event()
+    with service(tmp_path / "home", label_studio) as up, ThreadPoolExecutor() as people:
+        up.spawn_all()
+        project = up.begin(trial.plan)
+        busy = [people.submit(label_until, done, trial, project, annotator()) for _ in range(2)]
+        try:
+            wait_for_more_labels(up, trial, 4)
+            os.kill(int(up.office.state.info()["process_id"]), signal.SIGKILL)
+            wait_for_more_labels(up, trial, 4)
+            os.kill(up.pids()["worker-1"], signal.SIGKILL)
+            wait_for_more_labels(up, trial, 4)
+        finally:
+            done.set()
+        answered = sum(person.result() for person in busy)
+
+        outcomes = eventually(lambda: outcomes_of(exported(label_studio, project), trial))
+        eventually(lambda: up.labels(trial.assessment) == len(outcomes))
+
+        assert answered >= len(outcomes) >= 12
+        eventually(
+            lambda: (
+                {i: r.outcome for i, r in up.records(trial.assessment).items() if r.outcome}
+                == outcomes
+            )
+        )
+        assert_tally_is_label_studios(up, label_studio, trial, project)
+        assert_no_item_twice(label_studio, project, set(up.records(trial.assessment)))
+        said = up.run("replay", trial.assessment)
+        assert said.code == 0, said.out + said.err
+
+
+def test_without_a_receiver_the_watcher_finds_every_label(
+    label_studio: LabelStudioServer, annotator: SignUp, tmp_path: Path
+) -> None:
+    trial = insects(tmp_path)
+    with service(tmp_path / "home", label_studio) as up:
+        up.spawn_all()
+        project = up.begin(trial.plan)
+        ada = annotator()
+        trial.answer(ada, project)
+        eventually(lambda: up.labels(trial.assessment) == 1)
+
+        # Stopped and not killed: `up` would start another one. Label Studio's calls time out.
+        os.kill(up.pids()["receiver"], signal.SIGSTOP)
+        try:
+            for _ in range(2):
+                trial.answer(ada, project)
+            eventually(lambda: up.labels(trial.assessment) == 3)
+        finally:
+            os.kill(up.pids()["receiver"], signal.SIGCONT)
+
+        os.kill(up.pids()["receiver"], signal.SIGKILL)
+        trial.answer(ada, project)
+        eventually(lambda: up.labels(trial.assessment) == 4)
+        assert_tally_is_label_studios(up, label_studio, trial, project)
+
+
+def test_while_label_studio_is_away_nothing_is_lost_and_the_status_says_so(
+    tmp_path: Path,
+) -> None:
+    trial = insects(tmp_path, stop="{budget: 6}")
+    name = trial.assessment
+    with start(tmp_path / "studio") as studio, service(tmp_path / "home", studio) as up:
+        up.spawn_all()
+        project = up.begin(trial.plan)
+        with sign_up(studio.url, studio.token, "ada@example.com", "long-enough-7") as ada:
+            trial.answer(ada, project)
+            eventually(lambda: up.labels(name) == 1)
+            trial.answer(ada, project)
+            studio.stop()
+
+            error = eventually(lambda: up.status(name)["error"])
+            assert f"Label Studio at {studio.url} did not answer" in error
+            with suppress(AnnotatorError):
+                ada.next_task(project)
+
+            studio.restart()
+            eventually(lambda: up.labels(name) == 2)
+            trial.answer(ada, project)
+            eventually(lambda: up.labels(name) == 3)
+        eventually(lambda: up.status(name)["error"] == "")
+        assert_tally_is_label_studios(up, studio, trial, project)
+        assert_no_item_twice(studio, project, set(up.records(name)))

@@ -1,0 +1,294 @@
+"""Catching up with Label Studio: the cursor, the sweep, contention, crashes in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from connector.errors import NotFound, Unreachable
+from connector.labels import Look
+from tests.fakes import FakeDesk
+from worker.ledger import Claim, Header, MemoryLedger
+from worker.reading import (
+    ATTEMPTS,
+    BATCH,
+    OVERLAP_US,
+    SWEEP_S,
+    Contention,
+    catch_up,
+    record,
+    sweep,
+    sweep_is_due,
+    take_stock,
+)
+from worker.records import Change
+
+SKIPS = 2
+HEADER = Header("a", "", "", "", "", "", (0, 0), 1, "", "answer", "text", ("cat",), "")
+AWAY = Unreachable("http://fake", "timeout")
+
+
+def begun(*items: str) -> MemoryLedger:
+    """A ledger where these items are claimed."""
+    ledger = MemoryLedger("a")
+    ledger.begin(HEADER)
+    claims = [Claim(n, item, n, 0, 0, {}) for n, item in enumerate(items)]
+    assert not claims or ledger.claim(0, claims)
+    return ledger
+
+
+def showing(desk: FakeDesk, *items: str) -> list[int]:
+    return desk.put([{"item_id": item} for item in items])
+
+
+def cursor_of(ledger: MemoryLedger) -> int:
+    return int(ledger.notes().get("cursor", 0))
+
+
+class TestCatchingUp:
+    """Everything that changed is recorded before the cursor passes it."""
+
+    def test_what_people_did_is_recorded(self) -> None:
+        desk, ledger = FakeDesk(), begun("a", "b", "c")
+        a, b, _ = showing(desk, "a", "b", "c")
+        desk.annotate(a, "cat", author=1)
+        desk.skip(b, author=1)
+
+        catch_up(ledger, desk, SKIPS)
+
+        standing = ledger.standing()
+        assert dict(standing.tally) == {"0:0:cat": 1}
+        assert {i: (u.state, u.is_skipped) for i, u in standing.unsettled.items()} == {
+            "b": ("open", True),
+            "c": ("open", False),
+        }
+        assert cursor_of(ledger) == desk.now_us
+
+    def test_catching_up_twice_changes_nothing(self) -> None:
+        desk, ledger = FakeDesk(), begun("a")
+        desk.annotate(showing(desk, "a")[0], "cat", author=1)
+        catch_up(ledger, desk, SKIPS)
+        before = ledger.standing(), ledger.records(["a"]), ledger.changes()
+
+        catch_up(ledger, desk, SKIPS)
+
+        assert (ledger.standing(), ledger.records(["a"]), ledger.changes()) == before
+
+    def test_a_change_that_becomes_visible_late_is_read_in_the_overlap(self) -> None:
+        desk, ledger = FakeDesk(), begun("a", "b")
+        a, b = showing(desk, "a", "b")
+        desk.now_us += 60_000_000
+        desk.annotate(a, "cat", author=1)
+        catch_up(ledger, desk, SKIPS)
+        desk.now_us -= OVERLAP_US - 1_000_000  # stamped before what was seen, visible after it
+
+        desk.annotate(b, "cat", author=1)
+        catch_up(ledger, desk, SKIPS)
+
+        assert dict(ledger.standing().tally) == {"0:0:cat": 2}
+
+    def test_what_the_cursor_passed_is_not_read_again(self) -> None:
+        desk, ledger = FakeDesk(), begun("a", "b")
+        showing(desk, "a")
+        desk.now_us += 3 * OVERLAP_US
+        showing(desk, "b")
+        catch_up(ledger, desk, SKIPS)
+
+        assert [look.item for look in desk.changes(cursor_of(ledger) - OVERLAP_US)] == ["b"]
+
+    def test_a_reading_that_breaks_off_leaves_the_cursor_and_the_next_one_gets_it_all(
+        self,
+    ) -> None:
+        class BreaksOff(FakeDesk):
+            after = BATCH + 50
+
+            def changes(self, since_us: int) -> Iterator[Look]:
+                for n, look in enumerate(super().changes(since_us)):
+                    if n == self.after:
+                        raise AWAY
+                    yield look
+
+        items = [f"item {n}" for n in range(BATCH + 100)]
+        desk, ledger = BreaksOff(), begun(*items)
+        for task in showing(desk, *items):
+            desk.annotate(task, "cat", author=1)
+
+        with pytest.raises(Unreachable):
+            catch_up(ledger, desk, SKIPS)
+        assert cursor_of(ledger) == 0
+        assert 0 < ledger.standing().revision < len(items)
+
+        desk.after = 10 * len(items)
+        catch_up(ledger, desk, SKIPS)
+        assert dict(ledger.standing().tally) == {"0:0:cat": len(items)}
+        assert cursor_of(ledger) == desk.now_us
+
+    def test_tasks_of_others_in_the_project_are_no_items_of_ours(self) -> None:
+        desk, ledger = FakeDesk(), begun("a")
+        tasks = desk.put([{"item_id": "b"}, {"text": "no id at all"}])
+        for task in tasks:
+            desk.annotate(task, "cat", author=1)
+
+        catch_up(ledger, desk, SKIPS)
+
+        assert ledger.standing().revision == 0
+        assert {item for *_, item in ledger.tasks().values()} == {""}
+        assert not sweep(ledger, desk, SKIPS)
+
+
+class TestSweeping:
+    """What no change tells is found by counting."""
+
+    def test_equal_counts_cost_one_question(self) -> None:
+        desk, ledger = FakeDesk(), begun("a", "b")
+        a, b = showing(desk, "a", "b")
+        desk.annotate(a, "cat", author=1)
+        desk.skip(b, author=1)
+        catch_up(ledger, desk, SKIPS)
+        desk.calls.clear()
+
+        assert not sweep(ledger, desk, SKIPS)
+
+        assert desk.calls == ["counters"]
+
+    def test_a_deleted_task_takes_its_label_out_of_the_tally(self) -> None:
+        desk, ledger = FakeDesk(), begun("a", "b")
+        a, b = showing(desk, "a", "b")
+        for task in (a, b):
+            desk.annotate(task, "cat", author=1)
+        catch_up(ledger, desk, SKIPS)
+        desk.delete_task(a)
+        catch_up(ledger, desk, SKIPS)
+        assert dict(ledger.standing().tally) == {"0:0:cat": 2}  # no change told of it
+
+        assert sweep(ledger, desk, SKIPS)
+
+        assert dict(ledger.standing().tally) == {"0:0:cat": 1}
+        assert ledger.standing().unsettled["a"].state == "deleted"
+        assert not sweep(ledger, desk, SKIPS)
+
+    def test_a_deleted_task_whose_id_came_again_is_noticed(self) -> None:
+        desk, ledger = FakeDesk(), begun("a", "b")
+        (task,) = showing(desk, "a")
+        desk.annotate(task, "cat", author=1)
+        catch_up(ledger, desk, SKIPS)
+        desk.delete_task(task)
+        assert showing(desk, "b") == [task]
+
+        catch_up(ledger, desk, SKIPS)
+
+        standing = ledger.standing()
+        assert dict(standing.tally) == {}
+        assert {i: u.state for i, u in standing.unsettled.items()} == {"a": "deleted", "b": "open"}
+        assert not sweep(ledger, desk, SKIPS)
+
+    def test_a_change_that_slipped_through_is_found(self) -> None:
+        desk, ledger = FakeDesk(), begun("a")
+        (task,) = showing(desk, "a")
+        catch_up(ledger, desk, SKIPS)
+        ledger.advance_cursor(desk.now_us + 10 * OVERLAP_US)
+        desk.annotate(task, "cat", author=1)
+        catch_up(ledger, desk, SKIPS)
+        assert ledger.standing().revision == 0
+
+        assert sweep(ledger, desk, SKIPS)
+
+        assert dict(ledger.standing().tally) == {"0:0:cat": 1}
+
+    def test_foreign_tasks_that_vanish_are_forgotten(self) -> None:
+        desk, ledger = FakeDesk(), begun("a")
+        (task,) = showing(desk, "a stranger's")
+        catch_up(ledger, desk, SKIPS)
+        desk.delete_task(task)
+
+        assert sweep(ledger, desk, SKIPS)
+
+        assert ledger.tasks() == {}
+
+    def test_a_project_that_is_gone_empties_nothing(self) -> None:
+        desk, ledger = FakeDesk(), begun("a")
+        desk.annotate(showing(desk, "a")[0], "cat", author=1)
+        catch_up(ledger, desk, SKIPS)
+        desk.is_gone = True
+
+        catch_up(ledger, desk, SKIPS)
+        with pytest.raises(NotFound):
+            sweep(ledger, desk, SKIPS)
+
+        assert dict(ledger.standing().tally) == {"0:0:cat": 1}
+
+    def test_it_is_due_after_a_while_and_when_a_clock_was_put_back(self) -> None:
+        ledger = begun()
+        assert sweep_is_due(ledger, now_s=1_000_000.0)
+        ledger.note(swept_at=1_000_000)
+
+        assert not sweep_is_due(ledger, now_s=1_000_000 + SWEEP_S - 1)
+        assert sweep_is_due(ledger, now_s=1_000_000 + SWEEP_S)
+        assert sweep_is_due(ledger, now_s=1_000_000 - SWEEP_S)
+
+    def test_taking_stock_of_many_tasks_reads_only_those_that_differ(self) -> None:
+        class Watched(FakeDesk):
+            def __init__(self) -> None:
+                super().__init__()
+                self.asked: list[int] = []
+
+            def read(self, tasks: Sequence[int]) -> list[Look]:
+                self.asked += tasks
+                return super().read(tasks)
+
+        items = [f"item {n}" for n in range(BATCH + 20)]
+        desk, ledger = Watched(), begun(*items)
+        tasks = showing(desk, *items)
+        catch_up(ledger, desk, SKIPS)
+        desk.annotate(tasks[3], "cat", author=1)
+
+        take_stock(ledger, desk, SKIPS)
+
+        assert desk.asked == [tasks[3]]
+        assert dict(ledger.standing().tally) == {"0:0:cat": 1}
+
+
+class TestContention:
+    """Others write at the same time."""
+
+    def test_a_conflict_is_tried_again_on_what_is_there_now(self) -> None:
+        class Interrupted(MemoryLedger):
+            """Another worker records something just before our first commit."""
+
+            def commit(self, changes: Sequence[Change]) -> list[str]:
+                if others:
+                    look = others.pop()
+                    record(self, [look], 1, SKIPS)
+                return super().commit(changes)
+
+        desk = FakeDesk()
+        a, second = showing(desk, "a", "a")
+        desk.annotate(a, "cat", author=1)
+        desk.annotate(second, "cow", author=2)
+        mine, others = desk.read([second]), desk.read([a])
+        ledger = Interrupted("a")
+        ledger.begin(HEADER)
+        assert ledger.claim(0, [Claim(0, "a", 0, 0, 0, {})])
+
+        record(ledger, mine, 2, SKIPS)
+
+        assert dict(ledger.standing().tally) == {"0:0:cat": 1}  # the first annotation
+        assert set(ledger.tasks()) == {a, second}
+
+    def test_it_gives_up_after_many_attempts_and_says_that_nothing_is_lost(self) -> None:
+        class Busy(MemoryLedger):
+            commits = 0
+
+            def commit(self, changes: Sequence[Change]) -> list[str]:
+                self.commits += 1
+                return [change.item for change in changes]
+
+        ledger = Busy("a")
+        ledger.begin(HEADER)
+        assert ledger.claim(0, [Claim(0, "a", 0, 0, 0, {})])
+
+        with pytest.raises(Contention, match="Nothing is lost"):
+            record(ledger, [Look(1, "a", 1, False, ())], 1, SKIPS)
+
+        assert ledger.commits == ATTEMPTS

@@ -1,0 +1,272 @@
+"""What a look at a task makes of an item's record."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connector.labels import Judgement, Look, Status
+from worker.errors import AssayError
+from worker.records import (
+    Edit,
+    Record,
+    Seen,
+    State,
+    change,
+    dump,
+    load,
+    looked_at,
+    lost,
+    outcome_of,
+    surplus_tasks,
+    tally_key,
+)
+
+ASSETS = Path(__file__).parents[1] / "assets"
+SKIPS = 2
+FRESH = Record("a", claim=3, row=41, cell=2, predicted=1)
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+stamps = st.integers(0, 2**52)
+
+
+def judgement_of(annotation: int, status: Status, label: str, author: int | None) -> Judgement:
+    return Judgement(
+        annotation,
+        author,
+        status,
+        label if status == "valid" else None,
+        "an empty result" if status == "rejected" else "",
+        annotation,
+    )
+
+
+judgements = st.builds(
+    judgement_of,
+    st.integers(1, 9),
+    st.sampled_from(["valid", "skipped", "rejected"]),
+    st.sampled_from(["cat", "dog"]),
+    st.sampled_from([1, 2, 3, None]),
+)
+some_judgements = st.lists(judgements, max_size=4, unique_by=lambda j: j.annotation).map(tuple)
+looks = st.builds(
+    Look, st.integers(1, 3), st.just("a"), st.integers(0, 5), st.booleans(), some_judgements
+)
+seens = st.builds(Seen, stamps, st.integers(0, 99), st.booleans(), some_judgements)
+records = st.builds(
+    Record,
+    texts,
+    claim=st.integers(0, 10**9),
+    row=st.integers(0, 10**9),
+    cell=st.integers(0, 10**4),
+    predicted=st.integers(0, 10**4),
+    tasks=st.dictionaries(st.integers(1, 99), seens, max_size=3).map(
+        lambda found: tuple(sorted(found.items()))
+    ),
+    was_deleted=st.booleans(),
+    outcome=st.none() | texts,
+)
+
+
+def valid(annotation: int, label: str = "cat") -> Judgement:
+    return judgement_of(annotation, "valid", label, author=1)
+
+
+def skipped(annotation: int, author: int) -> Judgement:
+    return judgement_of(annotation, "skipped", "", author)
+
+
+def look(task: int, at_us: int, *judged: Judgement, is_closed: bool = False) -> Look:
+    return Look(task, "a", at_us, is_closed, judged)
+
+
+def after(*made: Look) -> Record:
+    record = FRESH
+    for reading, one in enumerate(made, start=1):
+        record = looked_at(record, one, reading)
+    return record
+
+
+def edits_of(before: Record, now: Record) -> set[Edit]:
+    made = change(dump(before), before, now, SKIPS)
+    assert made is not None
+    return set(made.edits)
+
+
+class TestOutcome:
+    """The rule `first`."""
+
+    def test_the_lowest_valid_annotation_decides(self) -> None:
+        rejected = judgement_of(1, "rejected", "", 1)
+
+        assert outcome_of([valid(5, "dog"), valid(4, "cat"), skipped(2, 1), rejected]) == "cat"
+        assert outcome_of([skipped(2, 1), rejected]) is None
+        assert outcome_of([]) is None
+
+    def test_an_edit_replaces_the_outcome_and_a_deletion_passes_it_on(self) -> None:
+        two = look(1, 1, valid(4, "cat"), valid(5, "dog"))
+
+        assert after(two).outcome == "cat"
+        assert after(two, look(1, 2, valid(4, "cow"), valid(5, "dog"))).outcome == "cow"
+        assert after(two, look(1, 2, valid(5, "dog"))).outcome == "dog"
+        assert after(two, look(1, 2)).outcome is None
+
+    def test_it_is_taken_over_all_tasks_of_the_item(self) -> None:
+        assert after(look(1, 1, valid(9, "cat")), look(2, 1, valid(4, "dog"))).outcome == "dog"
+
+    def test_a_lost_task_takes_its_judgements_along(self) -> None:
+        record = after(look(1, 1, valid(4, "cat")), look(2, 1, valid(9, "dog")))
+
+        assert lost(record, 1).outcome == "dog"
+        assert lost(lost(record, 1), 2).outcome is None
+
+
+class TestLooks:
+    """Twice, late, in any order."""
+
+    @given(st.lists(looks, max_size=8), looks)
+    def test_a_repeated_look_changes_nothing(self, history: list[Look], last: Look) -> None:
+        record = looked_at(after(*history), last, 50)
+
+        assert looked_at(record, last, 51) == record
+
+    @given(st.lists(looks, max_size=7).flatmap(lambda made: st.permutations(list(enumerate(made)))))
+    def test_the_order_in_which_looks_arrive_does_not_matter(
+        self, arrived: list[tuple[int, Look]]
+    ) -> None:
+        in_order, as_arrived = FRESH, FRESH
+        for reading, one in sorted(arrived, key=lambda pair: pair[0]):
+            in_order = looked_at(in_order, one, reading)
+        for reading, one in arrived:
+            as_arrived = looked_at(as_arrived, one, reading)
+
+        assert as_arrived.outcome == in_order.outcome
+        assert as_arrived.judgements() == in_order.judgements()
+        assert as_arrived.state(SKIPS) == in_order.state(SKIPS)
+
+    def test_an_older_look_does_not_undo_a_newer_one(self) -> None:
+        newer = looked_at(FRESH, look(1, 20, valid(4, "dog")), reading=9)
+
+        assert looked_at(newer, look(1, 10, valid(4, "cat")), reading=10) == newer
+
+    def test_of_two_looks_at_one_moment_the_later_reading_counts(self) -> None:
+        """Raising the number of annotations reopens a task without moving its stamp."""
+        first = looked_at(FRESH, look(1, 20, is_closed=True), reading=4)
+
+        assert looked_at(first, look(1, 20), reading=3) == first
+        assert looked_at(first, look(1, 20), reading=5) != first
+
+    def test_losing_a_task_that_it_does_not_have_changes_nothing(self) -> None:
+        record = after(look(1, 1))
+
+        assert lost(record, 2) is record
+
+    def test_tasks_stay_ascending(self) -> None:
+        record = after(look(7, 1), look(3, 1), look(5, 1))
+
+        assert [task for task, _ in record.tasks] == [3, 5, 7]
+
+
+class TestState:
+    """Where an item is on its way."""
+
+    @pytest.mark.parametrize(
+        ("record", "state"),
+        [
+            (FRESH, "intended"),
+            (after(look(1, 1)), "open"),
+            (after(look(1, 1, skipped(1, 8))), "open"),
+            (after(look(1, 1, skipped(1, 8), skipped(2, 8))), "open"),  # by one person twice
+            (after(look(1, 1, skipped(1, 8), skipped(2, 9))), "skipped"),
+            (after(look(1, 1, skipped(1, 8), skipped(2, 9), valid(3))), "labelled"),
+            (after(look(1, 1, judgement_of(1, "rejected", "", 1))), "rejected"),
+            (after(look(1, 1, valid(1))), "labelled"),
+            (lost(after(look(1, 1, valid(1))), 1), "deleted"),
+            (looked_at(lost(after(look(1, 1)), 1), look(2, 2), 9), "open"),
+        ],
+    )
+    def test_it_follows_from_the_judgements(self, record: Record, state: State) -> None:
+        assert record.state(SKIPS) == state
+
+    def test_second_tasks_are_surplus_unless_somebody_answered_them(self) -> None:
+        assert surplus_tasks(after(look(1, 1))) == ()
+        assert surplus_tasks(after(look(1, 1), look(2, 1))) == (2,)
+        assert surplus_tasks(after(look(1, 1), look(2, 1, valid(4)))) == (1,)
+        assert surplus_tasks(after(look(1, 1, valid(3)), look(2, 1, valid(4)))) == ()
+        assert surplus_tasks(after(look(1, 1), look(2, 1, is_closed=True))) == ()
+
+
+class TestChange:
+    """What is written when a record is replaced."""
+
+    @given(records)
+    def test_nothing_is_written_for_an_equal_record(self, record: Record) -> None:
+        assert change(dump(record), record, replace(record), SKIPS) is None
+
+    def test_a_first_label_enters_the_tally(self) -> None:
+        now = after(look(5, 1, valid(4, "dog")))
+        made = change(dump(FRESH), FRESH, now, SKIPS)
+
+        assert made is not None
+        assert Edit("add", "tally", "2:1:dog", 1) in made.edits
+        assert (made.item, made.before, made.after) == ("a", dump(FRESH), dump(now))
+        assert json.loads(made.note) == {"item": "a", "cell": 2, "before": None, "now": "dog"}
+
+    def test_a_changed_label_moves_in_the_tally(self) -> None:
+        before = after(look(5, 1, valid(4, "dog")))
+        edits = edits_of(before, looked_at(before, look(5, 2, valid(4, "cat")), 2))
+
+        moved = {edit for edit in edits if edit.hash == "tally"}
+        assert moved == {Edit("add", "tally", "2:1:dog", -1), Edit("add", "tally", "2:1:cat", 1)}
+
+    @given(st.lists(looks, min_size=1, max_size=8))
+    def test_the_tally_is_moved_by_what_the_record_contributed(self, history: list[Look]) -> None:
+        tally: dict[str, int] = {}
+        record = FRESH
+        for reading, one in enumerate(history, start=1):
+            before, record = record, looked_at(record, one, reading)
+            made = change(dump(before), before, record, SKIPS)
+            assert (made is not None and made.note != "") == (before.outcome != record.outcome)
+            for edit in made.edits if made else ():
+                if edit.hash == "tally":
+                    tally[edit.key] = tally.get(edit.key, 0) + int(edit.value)
+
+        contributed = {} if record.outcome is None else {tally_key(2, 1, record.outcome): 1}
+        assert {key: n for key, n in tally.items() if n} == contributed
+
+    def test_a_task_that_is_gone_is_forgotten(self) -> None:
+        before = after(look(5, 1), look(6, 1))
+
+        assert Edit("del", "tasks", "5") in edits_of(before, lost(before, 5))
+
+
+class TestStoredForm:
+    """JSON with a version."""
+
+    @given(records)
+    def test_what_is_written_is_read_back(self, record: Record) -> None:
+        assert load(dump(record)) == record
+
+    def test_a_record_of_version_1_is_read(self) -> None:
+        record = load((ASSETS / "record-v1.json").read_text())
+
+        assert (record.item, record.claim, record.row) == ('img "7":é', 3, 41)
+        assert (record.cell, record.predicted, record.outcome) == (2, 1, "cat")
+        assert record.was_deleted
+        (first, seen), (second, unseen) = record.tasks
+        assert (first, second) == (12, 15)
+        assert seen.judgements[0] == Judgement(90, 5, "valid", "cat", "", 1750000000000000, 2.5)
+        assert seen.judgements[1].reason == "nobody is named as its author"
+        assert unseen == Seen(0, 3, False, ())
+        assert record.outcome == outcome_of(record.judgements())
+
+    def test_a_record_of_a_newer_release_is_refused_with_the_cure(self) -> None:
+        text = json.dumps(json.loads(dump(FRESH)) | {"v": 2})
+
+        with pytest.raises(AssayError, match=r"version 2(?s:.*)upgrade"):
+            load(text)
