@@ -19,6 +19,16 @@ from connector.errors import (
     Unreachable,
 )
 
+_NEVER_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.UnsupportedProtocol,
+    httpx.InvalidURL,
+)
+# What a proxy answers when it gave up waiting: the request may still be at work behind it.
+GAVE_UP = (408, 502, 503, 504)
+
 
 @contextmanager
 def label_studio_errors(url: str, what: str, *, writes: bool = False) -> Iterator[None]:
@@ -32,13 +42,16 @@ def label_studio_errors(url: str, what: str, *, writes: bool = False) -> Iterato
     try:
         yield
     except ApiError as error:
+        if writes and error.status_code in GAVE_UP:
+            why = f"{error.status_code}: {_head(error.body)}"
+            raise InDoubt(url, why) from error
         raise _from_answer(url, what, error.status_code, error.body) from error
-    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
-        # Nothing was sent, so nothing is in doubt.
+    except _NEVER_SENT as error:  # so nothing is in doubt
         raise Unreachable(url, _reason(error)) from error
     except httpx.HTTPError as error:
         raise (InDoubt if writes else Unreachable)(url, _reason(error)) from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (TypeError, ValueError) as error:
+        # Not JSON; or JSON of another kind than the SDK builds its objects from.
         raise NotLabelStudio(url, None, str(error)[:120]) from error
 
 
@@ -46,9 +59,13 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".rstrip(": ")[:200]
 
 
+def _head(body: object) -> str:
+    return json.dumps(body)[:300] if isinstance(body, dict | list) else str(body or "")[:120]
+
+
 def _from_answer(url: str, what: str, status: int | None, body: object) -> Exception:
     is_json = isinstance(body, dict | list)
-    head = json.dumps(body)[:300] if is_json else str(body or "")[:120]
+    head = _head(body)
     detail = str(body.get("detail", head)) if isinstance(body, dict) else head
     if status is None:
         return NotLabelStudio(url, status, head)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from label_studio_sdk.client import LabelStudio
 
 from connector.border import label_studio_errors
-from connector.errors import NotFound, Refused
+from connector.errors import NotFound, NotLabelStudio, Refused
 from connector.labels import Look, Schema, judge, microseconds
 from connector.settings import LabelStudioSettings
 
@@ -118,6 +118,9 @@ class LabelStudioDesk:
     def counters(self) -> Counters:
         with self._errors():
             project = self._client.projects.get(id=self._project, request_options=_READ)
+        if project.id != self._project:
+            # The SDK takes any JSON; zeros read from it would pass for a project without tasks.
+            raise NotLabelStudio(self._url, 200, str(project)[:120])
         return Counters(
             tasks=int(project.task_number or 0),
             answers=int(project.total_annotations_number or 0),
@@ -235,7 +238,9 @@ class LabelStudioDesk:
                 page_size=page_size,
                 request_options=_READ,
             )
-            return [row.dict() for row in pager.items or ()]
+            if pager.items is None:
+                raise NotLabelStudio(self._url, 200, str(pager.response)[:120])
+            return [row.dict() for row in pager.items]
 
     def _look(self, row: Mapping[str, Any]) -> Look:
         data = row["data"] if isinstance(row["data"], Mapping) else {}

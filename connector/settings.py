@@ -35,8 +35,7 @@ def label_studio_settings(
             "the address of Label Studio (or `label_studio.url` in the plan)",
             "http://localhost:8080",
         )
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
+    if not _is_address(address):
         raise ConnectorError(
             f"{address!r} is not an address of Label Studio; expected http://host:port or https://host"
         )
@@ -48,6 +47,14 @@ def label_studio_settings(
             "<token>",
         )
     return LabelStudioSettings(address.rstrip("/"), token)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half an IPv6 address, or a port that is no number up to 65535
+        return False
 
 
 def webhook_secret(environ: Mapping[str, str] | None = None) -> str:

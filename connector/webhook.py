@@ -60,7 +60,7 @@ def receiver(secret: str, wake: Callable[[str], bool]) -> Starlette:
         except (ValueError, RecursionError):
             return JSONResponse({"error": "the body is not JSON"}, 400)
         action = payload.get("action") if isinstance(payload, dict) else None
-        if action not in _WAKING:
+        if not isinstance(action, str) or action not in _WAKING:
             return JSONResponse({"ignored": str(action)[:80]})
         assessment = request.path_params["assessment"]
         try:

@@ -15,7 +15,8 @@ from connector.annotator import Annotator, sign_up
 from connector.desk import connect as connect_label_studio
 from connector.local import LabelStudioServer, start
 from connector.settings import LabelStudioSettings
-from worker.server import connect, server
+from worker.embedded import server
+from worker.server import connect
 
 
 @pytest.fixture(scope="session")

@@ -55,8 +55,8 @@ def cli() -> None:
 
 @contextmanager
 def _office() -> Iterator[Any]:
+    from worker.embedded import server
     from worker.office import Office
-    from worker.server import server
 
     settings = read_settings()
     with server(settings.home, settings.redis_url) as url:

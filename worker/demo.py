@@ -18,9 +18,9 @@ from rich.panel import Panel
 
 from connector import local
 from connector.annotator import Annotator, AnnotatorError, sign_up
+from worker.embedded import server
 from worker.errors import AssayError
 from worker.office import Office
-from worker.server import server
 from worker.settings import Settings, read_settings
 from worker.starting import start
 from worker.status import Status, status_of

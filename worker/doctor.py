@@ -12,9 +12,10 @@ import httpx
 from connector.desk import connect as connect_label_studio
 from connector.errors import ConnectorError
 from connector.settings import label_studio_settings
+from worker.embedded import find_binary
 from worker.office import Office
 from worker.schedule import HEARTBEAT
-from worker.server import check, find_binary
+from worker.server import check
 from worker.serving import RECEIVER
 from worker.settings import Settings
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from connector.desk import Desk
 from connector.labels import Look
+from worker.changes import Change, change
 from worker.errors import AssayError
 from worker.ledger import Ledger
-from worker.records import Change, Record, change, load, looked_at, lost
+from worker.records import Record, load, looked_at, lost
 
 # Label Studio sets a task's stamp before the change can be seen, so what is older than the cursor
 # may still appear. Ten seconds is what was measured to be ample.

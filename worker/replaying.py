@@ -11,8 +11,9 @@ import numpy as np
 
 from connector.desk import Desk
 from worker.assessment import Assessment
+from worker.changes import tally_key
 from worker.ledger import Ledger
-from worker.records import load, outcome_of, tally_key
+from worker.records import load, outcome_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
+from worker.embedded import ensure_running
 from worker.errors import AssayError
-from worker.server import ensure_running
 from worker.settings import Settings
 
 # A child that dies at once is started again ever more slowly, so that a lasting fault (a port that

@@ -154,8 +154,29 @@ class TestAnswers:
     ) -> None:
         impostor.answer = says(200, '["something", "else"]')
 
-        with pytest.raises(ConnectorError):
+        with pytest.raises(NotLabelStudio):
             call(desk)
+
+    @calls("counters", "changes", "census", "read", "find")
+    @pytest.mark.parametrize("body", ['{"status": "ok"}', "{}"])
+    def test_json_without_tasks_is_not_taken_for_an_empty_project(
+        self, impostor: Impostor, desk: LabelStudioDesk, call: Call, body: str
+    ) -> None:
+        impostor.answer = says(200, body)
+
+        with pytest.raises(NotLabelStudio, match="Check the address"):
+            call(desk)
+
+    @pytest.mark.parametrize("status", [502, 503, 504])
+    def test_an_import_that_a_proxy_gave_up_waiting_for_is_in_doubt(
+        self, impostor: Impostor, desk: LabelStudioDesk, status: int
+    ) -> None:
+        impostor.answer = says(status, "<html>Gateway Time-out</html>", "text/html")
+
+        with pytest.raises(InDoubt, match=rf"{status}(?s:.*)Gateway"):
+            desk.put([{"text": "x", "item_id": "a"}])
+        with pytest.raises(ServerTrouble):
+            desk.describe("x")
 
     @calls("put", "describe", "close")
     def test_a_fault_of_its_own_is_said_to_be_one(
@@ -169,7 +190,7 @@ class TestAnswers:
     def test_a_reading_is_tried_twice_and_an_import_once(
         self, impostor: Impostor, desk: LabelStudioDesk
     ) -> None:
-        impostor.answer = says(502, HTML, "text/html")
+        impostor.answer = says(500, HTML, "text/html")
 
         with pytest.raises(ServerTrouble):
             desk.counters()

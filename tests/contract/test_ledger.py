@@ -21,6 +21,7 @@ from redis import Redis
 
 from connector.labels import Judgement, Look
 from tests.fakes import FakeDesk
+from worker.changes import Change, Edit, tally_key
 from worker.ledger import (
     AlreadyStarted,
     Claim,
@@ -31,7 +32,7 @@ from worker.ledger import (
     ValkeyLedger,
 )
 from worker.reading import record, take_stock
-from worker.records import Change, Edit, State, load, tally_key
+from worker.records import State, load
 from worker.server import connect
 
 ASSETS = Path(__file__).parents[1] / "assets"

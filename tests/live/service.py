@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from connector.local import LabelStudioServer
+from worker.embedded import embedded_url
 from worker.office import Office
 from worker.records import Record, load
-from worker.server import embedded_url
 from worker.settings import Settings
 from worker.status import status_of
 

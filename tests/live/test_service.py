@@ -44,7 +44,7 @@ def test_an_assessment_goes_on_to_its_decision_and_a_late_label_is_reviewed(
     file = running.decision_file(trial.assessment)
     assert {**file, "reviews": []} == {**status["decision"], "reviews": []}
     told = project_of(label_studio, project)
-    assert f"“{ALWAYS_WRONG}” is the least accurate group" in told["expert_instruction"]
+    assert f"“{ALWAYS_WRONG}” is the least accurate" in told["expert_instruction"]
     assert told["show_instruction"] is True
     assert status["text"] in told["description"]
     eventually(lambda: ada.next_task(project) is None)

@@ -6,9 +6,10 @@ import pytest
 from redis.exceptions import OutOfMemoryError
 
 from connector.labels import Judgement, Look
+from worker.embedded import server
 from worker.ledger import Claim, Header, ValkeyLedger
 from worker.reading import record
-from worker.server import connect, server
+from worker.server import connect
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from connector.errors import NotFound, Unreachable
 from connector.labels import Look
 from tests.fakes import FakeDesk
+from worker.changes import Change
 from worker.ledger import Claim, Header, MemoryLedger
 from worker.reading import (
     ATTEMPTS,
@@ -22,7 +23,6 @@ from worker.reading import (
     sweep_is_due,
     take_stock,
 )
-from worker.records import Change
 
 SKIPS = 2
 HEADER = Header("a", "", "", "", "", "", (0, 0), 1, "", "answer", "text", ("cat",), "")

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from worker.changes import Change, open_note
 from worker.ledger.contract import (
     AlreadyStarted,
     Claim,
@@ -18,7 +19,7 @@ from worker.ledger.contract import (
     task_from,
     unsettled_from,
 )
-from worker.records import Change, Record, dump, open_note
+from worker.records import Record, dump
 
 
 class MemoryLedger:

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from redis import Redis
 
+from worker.changes import Change, open_note
 from worker.ledger.contract import (
     AlreadyStarted,
     Claim,
@@ -22,7 +23,7 @@ from worker.ledger.contract import (
     unsettled_from,
 )
 from worker.ledger.memory import choice_text
-from worker.records import Change, Record, dump, open_note
+from worker.records import Record, dump
 
 # Hashes that an edit of a record may name.
 _EDITED = ("tally", "open", "tasks", "authors", "rejected", "notes")

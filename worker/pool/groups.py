@@ -113,8 +113,10 @@ def _bin_names(thresholds: NDArray[np.floating]) -> tuple[str, ...]:
         is_exact = all(
             abs(float(text) - bound) < 1e-9 for text, bound in zip(texts, bounds, strict=True)
         )
-        if is_exact or (digits >= 4 and len(set(texts)) == len(texts)):
+        if (is_exact or digits >= 4) and len(set(texts)) == len(texts):
             break
+    else:
+        texts = [str(bound) for bound in bounds]  # different numbers never read the same
     return tuple(f"score {low}-{high}" for low, high in pairwise(texts))
 
 
