@@ -15,6 +15,7 @@ from tests.promises.world import (
     histories,
     live_through,
     new_world,
+    shown,
 )
 from worker.assessment import Assessment
 from worker.ledger import Header
@@ -77,11 +78,28 @@ def test_whatever_happens_to_a_worker_that_finishes_an_import_in_doubt_no_item_i
     pytest.fail("a turn makes more calls than this test tries")
 
 
+def test_an_import_that_arrives_after_the_project_was_read_is_found_and_not_repeated(
+    long_assessment: Small, folder: Path, keeper: str | None
+) -> None:
+    with new_world(long_assessment, folder, keeper) as world:
+        world.turn(lost="never arrives")
+        waiting = list(world.ledger.standing().unsettled)
+        at = calls_of_a_turn(long_assessment, folder, keeper, lost=True).index("find") + 1
+
+        def it_arrives() -> None:
+            world.desk.put([{"item_id": item, "text": shown(item)} for item in waiting])
+
+        world.turn("stalls before", at, meanwhile=it_arrives)
+
+        assert_each_claim_has_one_task(world)
+        assert len(world.desk.task_ids()) == len(waiting)
+
+
 def test_a_worker_that_stalls_past_its_lease_before_an_import_leaves_no_second_task_open(
     long_assessment: Small, folder: Path, keeper: str | None
 ) -> None:
     with new_world(long_assessment, folder, keeper) as world:
-        at = world_of_a_turn(long_assessment, folder, keeper).index("put") + 1
+        at = calls_of_a_turn(long_assessment, folder, keeper).index("put") + 1
 
         world.turn("stalls before", at, doubles=True)
         assert set(world.tasks_of_items().values()) == {2}
@@ -96,7 +114,11 @@ def test_a_worker_that_stalls_past_its_lease_before_an_import_leaves_no_second_t
         assert sum(world.kept_tally().values()) == world.assessment.plan.queue.look_ahead
 
 
-def world_of_a_turn(small: Small, folder: Path, keeper: str | None) -> list[str]:
-    """The calls that an undisturbed first turn makes."""
+def calls_of_a_turn(
+    small: Small, folder: Path, keeper: str | None, lost: bool = False
+) -> list[str]:
+    """The calls that an undisturbed turn makes: the first, or the first after a lost import."""
     with new_world(small, folder, keeper) as world:
+        if lost:
+            world.turn(lost="never arrives")
         return world.turn().calls

@@ -116,6 +116,30 @@ def test_whatever_happens_to_the_worker_that_stops_the_decision_is_published_and
     pytest.fail("a turn makes more calls than this test tries")
 
 
+@pytest.mark.parametrize("fate", FATES)
+def test_whatever_happens_to_the_worker_that_sees_a_late_edit_it_is_reviewed_once(
+    short_assessment: Small, folder: Path, keeper: str | None, fate: Fate
+) -> None:
+    for at in range(1, MORE_CALLS_THAN_A_TURN_MAKES):
+        with new_world(short_assessment, folder, keeper) as world:
+            label_up_to(world, 4)
+            first = world.desk.task_ids()[0]
+            (annotation,) = next(
+                look for look in world.desk.looks() if look.task == first
+            ).judgements
+            world.desk.edit(annotation.annotation, CLASSES[1])
+
+            is_hit = len(world.turn(fate, at).calls) >= at
+            world.turn()
+
+            stop, review = published(world)
+            assert (stop["kind"], review["kind"]) == ("stop", "review")
+            assert told(world) == {**stop, "reviews": [review]}
+        if not is_hit:
+            return
+    pytest.fail("a turn makes more calls than this test tries")
+
+
 def test_only_resume_opens_the_queue_again_and_then_there_is_a_second_stop(
     short_assessment: Small, folder: Path, keeper: str | None
 ) -> None:

@@ -138,15 +138,20 @@ class World:
         *,
         lost: Import | None = None,
         doubles: bool = False,
+        meanwhile: Callable[[], None] | None = None,
     ) -> Process:
-        """Let a new worker take a turn; if it ended badly, let its lease run out."""
+        """Let a new worker take a turn; if it ended badly, let its lease run out.
+
+        Args:
+            meanwhile: what happens if it stalls; else its lease runs out and another takes a turn.
+        """
         holder = f"worker-{next(self.workers)}"
 
-        def meanwhile() -> None:
+        def another_turn() -> None:
             self.ledger.drop_lease(holder)
             self.turn()
 
-        process = Process(fate, at, meanwhile, lost, doubles)
+        process = Process(fate, at, meanwhile or another_turn, lost, doubles)
         try:
             advance(
                 self.assessment,

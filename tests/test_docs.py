@@ -1,0 +1,66 @@
+"""The README names every command, every key of the plan and every setting."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from worker.cli import cli
+from worker.plan import Plan
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def keys(model: type[BaseModel], place: str = "") -> Iterator[str]:
+    """Dotted paths of all keys; a part that is a model is walked into, rules stay whole."""
+    for name, field in model.model_fields.items():
+        path = f"{place}{name}"
+        part = field.annotation
+        if not place and isinstance(part, type) and issubclass(part, BaseModel):
+            yield from keys(part, f"{path}.")
+        else:
+            yield path
+
+
+def test_it_begins_with_the_two_commands():
+    commands = [line.split("#")[0].strip() for line in README.splitlines() if "make " in line]
+    assert commands[:2] == ["make demo", "make test"]
+
+
+@pytest.mark.parametrize("command", sorted(cli.commands))
+def test_every_command_is_in_the_readme(command):
+    assert f"assay {command}" in README
+
+
+@pytest.mark.parametrize("key", sorted(keys(Plan)))
+def test_every_key_of_the_plan_is_in_the_readme(key):
+    assert f"`{key}`" in README
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "LABEL_STUDIO_URL",
+        "LABEL_STUDIO_API_KEY",
+        "ASSAY_WEBHOOK_SECRET",
+        "ASSAY_HOME",
+        "REDIS_URL",
+        "ASSAY_STATE_URL",
+    ],
+)
+def test_every_setting_is_in_the_readme_and_in_the_example(name):
+    example = Path(__file__).parents[1] / "deploy" / "assay.env.example"
+    assert f"`{name}`" in README
+    assert f"{name}=" in example.read_text(encoding="utf-8")
+
+
+def test_no_setting_is_read_that_is_not_documented():
+    read = set()
+    for package in ("connector", "worker"):
+        for path in Path(__file__).parents[1].joinpath(package).rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            read |= set(re.findall(r'env\.get\("([A-Z_]+)"', text))
+    undocumented = {name for name in read if f"`{name}`" not in README}
+    assert undocumented <= {"XDG_CACHE_HOME"}

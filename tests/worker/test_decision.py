@@ -1,0 +1,158 @@
+"""What a decision says, in words and in numbers."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from worker.assessment import Assessment, assess
+from worker.core.stopping import Verdict
+from worker.decision import compared, decision, finding, headline, percent
+from worker.ledger import Header, Standing
+from worker.plan import load_plan
+from worker.pool import compile_pool
+
+
+def assessment(folder: Path, more: str) -> Assessment:
+    rows = [f"i{n},{c},0.{5 + n % 5},text {n}" for n, c in enumerate("abcd" * 6)]
+    folder.mkdir(exist_ok=True)
+    (folder / "p.csv").write_text("item_id,predicted,score,text\n" + "\n".join(rows) + "\n")
+    (folder / "plan.yaml").write_text(
+        "assessment: said\npool: {predictions: p.csv, predicted: predicted, score: score,"
+        " data: {text: text}}\n" + more
+    )
+    plan = load_plan(folder / "plan.yaml")
+    return assess(plan, compile_pool(plan, folder))
+
+
+def verdict_after(work: Assessment, right: dict[str, tuple[int, int]]) -> Verdict:
+    """The verdict after so many right and wrong labels of each class."""
+    return work.decide(work.believe(tally_of(work, right)), 24)
+
+
+def tally_of(work: Assessment, right: dict[str, tuple[int, int]]) -> dict[str, int]:
+    tally = {}
+    for name, (n_right, n_wrong) in right.items():
+        c = work.pool.classes.index(name)
+        other = work.pool.classes[c - 1]
+        tally |= {f"{c}:{c}:{name}": n_right, f"{c}:{c}:{other}": n_wrong}
+    return {key: count for key, count in tally.items() if count}
+
+
+ONE_BAD = {"a": (0, 6), "b": (6, 0), "c": (6, 0), "d": (6, 0)}
+HEADER = Header(
+    "said", "{}", "plan-hash", "pool-hash", "", "", (0, 0), 7, "http://localhost", "c", "t", (), ""
+)
+STANDING = Standing("running", 24, 24, {}, {}, {}, {"1": 5}, 0)
+
+
+def test_the_least_accurate_class_is_named_with_how_sure_it_is(tmp_path):
+    work = assessment(tmp_path, "question: {task: identify}\n")
+    verdict = verdict_after(work, {"a": (0, 3), "b": (3, 0), "c": (2, 0), "d": (3, 0)})
+    assert verdict.confidence is not None
+    assert 0.95 < verdict.confidence < 1
+    said = percent(verdict.confidence)
+    assert finding(work, verdict) == f"“a” is the least accurate class, {said} sure"
+    assert headline(work, verdict).startswith("Enough is known: “a”")
+    assert headline(work, verdict).endswith("11 of 24 items labelled.")
+
+
+def test_when_everything_is_labelled_it_is_certain(tmp_path):
+    work = assessment(tmp_path, "question: {task: identify, top: 1}\n")
+    verdict = work.decide(work.believe(tally_of(work, ONE_BAD)), 0)
+    assert headline(work, verdict).startswith("Everything is labelled: “a” is the least accurate")
+    assert "for certain" in headline(work, verdict)
+
+
+def test_several_groups_and_the_other_end(tmp_path):
+    work = assessment(tmp_path, "question: {task: identify, which: highest, top: 2}\n")
+    text = finding(work, verdict_after(work, {"a": (0, 4), "b": (4, 0), "c": (4, 0), "d": (0, 4)}))
+    assert text.startswith("“b” and “c” are the most accurate 2 classes")
+
+
+@pytest.mark.parametrize(
+    ("right", "words"),
+    [
+        ({"a": (0, 6), "b": (6, 0)}, "a is less accurate than b by more than 0.05"),
+        ({"a": (6, 0), "b": (0, 6)}, "a is more accurate than b by more than 0.05"),
+        ({"a": (6, 0), "b": (6, 0)}, "a and b are equally accurate to within 0.05"),
+    ],
+)
+def test_a_comparison_names_both_groups_and_what_holds_between_them(tmp_path, right, words):
+    work = assessment(tmp_path, "question: {task: compare, compare: [a, b]}\n")
+    assert finding(work, verdict_after(work, right)).startswith(words)
+
+
+def test_many_pairs_are_counted_and_not_all_told(tmp_path):
+    work = assessment(tmp_path, "question: {task: compare, compare: all}\n")
+    assert "and 3 more pairs" in finding(work, verdict_after(work, ONE_BAD))
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"), [("rmse", "root mean squared error"), ("width", "widest 95% interval")]
+)
+def test_an_estimate_names_its_number_and_what_was_asked_for(tmp_path, rule, words):
+    work = assessment(tmp_path, f"question: {{task: estimate}}\nstop: {{{rule}: 0.1}}\n")
+    text = finding(work, verdict_after(work, {"a": (1, 1)}))
+    assert words in text
+    assert "asked for: 0.1" in text
+
+
+def test_a_spent_budget_is_no_answer(tmp_path):
+    work = assessment(tmp_path, "question: {task: identify}\nstop: {budget: 2}\n")
+    verdict = verdict_after(work, {"a": (1, 0), "b": (1, 0)})
+    assert headline(work, verdict).startswith("The budget is spent, and the question is not")
+
+
+def test_nearly_sure_is_never_printed_as_sure():
+    assert percent(0.99999) == "99.9%"
+    assert percent(1.0) == "100%"
+    assert percent(0.9512) == "95.1%"
+
+
+def test_a_decision_holds_all_that_it_rests_on(tmp_path):
+    work = assessment(tmp_path, "question: {task: identify}\n")
+    belief = work.believe(tally_of(work, ONE_BAD))
+    verdict = work.decide(belief, 0)
+    said = json.loads(
+        decision(work, HEADER, STANDING, belief, verdict, kind="stop", reason=verdict.reason)
+    )
+    assert {
+        "text", "finding", "rule", "guarantee", "labels", "groups", "revision", "seed", "plan_hash",
+        "pool_hash", "versions", "confidence", "reason", "is_conclusive", "question", "prior",
+    } <= said.keys()  # fmt: skip
+    assert said["is_conclusive"]
+    assert [g["group"] for g in said["groups"]] == list("abcd")
+    for g in said["groups"]:
+        assert g["low"] <= g["mean"] <= g["high"]
+
+
+@pytest.mark.parametrize(
+    ("later", "word"),
+    [
+        (ONE_BAD, "confirmed"),
+        ({"a": (1, 2), "b": (2, 1), "c": (2, 0), "d": (2, 1)}, "weakened"),
+        ({"a": (6, 0), "b": (0, 6), "c": (6, 0), "d": (6, 0)}, "overturned"),
+    ],
+)
+def test_later_labels_confirm_weaken_or_overturn_a_finding(tmp_path, later, word):
+    work = assessment(tmp_path, "question: {task: identify}\n")
+    belief = work.believe(tally_of(work, ONE_BAD))
+    verdict = dataclasses.replace(work.decide(belief, 0), reason="answered")
+    published = json.loads(
+        decision(work, HEADER, STANDING, belief, verdict, kind="stop", reason="answered")
+    )
+    assert compared(published, work, verdict_after(work, later)) == word
+
+
+def test_the_numbers_of_a_group_are_those_of_the_posterior(tmp_path):
+    work = assessment(tmp_path, "question: {task: identify}\n")
+    belief = work.believe({})
+    verdict = work.decide(belief, 24)
+    said = json.loads(
+        decision(work, HEADER, STANDING, belief, verdict, kind="stop", reason="by hand")
+    )
+    assert np.allclose([g["mean"] for g in said["groups"]], 0.5)
+    assert said["text"].startswith("Stopped by hand")
