@@ -79,11 +79,11 @@ def start(path: Path, office: Office, say: Callable[[str], None]) -> Header:
     """
     plan = load_plan(path)
     _refuse_second_start(plan, office)
+    settings = label_studio_settings(plan.label_studio.url)
     say("Reading the predictions ...")
     checked = check_plan(path, office.settings.pools)
     for warning in checked.warnings:
         say(f"Note: {warning}")
-    settings = label_studio_settings(plan.label_studio.url)
     client = connect_label_studio(settings)
     asked = plan.label_studio
     if asked.project == "new":
