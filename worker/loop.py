@@ -19,7 +19,7 @@ from worker.decision import compared, decision, headline
 from worker.filling import LEASE_MS, empty, pending_cells, refill, tidy, unclaimed_cells
 from worker.ledger import Header, Ledger, Standing
 from worker.reading import catch_up, sweep, sweep_is_due
-from worker.telling import tell_decision, tell_progress
+from worker.telling import tell_decision, tell_progress, write_decision
 
 
 def advance(
@@ -67,8 +67,11 @@ def _turn(
         text = decision(
             assessment, header, standing, belief, verdict, kind="stop", reason=verdict.reason
         )
-        if ledger.publish(standing.revision, text, stops=True):
-            standing = ledger.standing()
+        ledger.publish(standing.revision, text, stops=True)
+        standing, belief, verdict = look(assessment, ledger)
+    if standing.status == "stopped":
+        _review(assessment, header, ledger, standing, belief, verdict)
+        write_decision(ledger, folder)
     if standing.status == "running":
         tidy(assessment, ledger, desk, standing)
         refill(assessment, ledger, desk, belief, standing, holder)
@@ -76,8 +79,7 @@ def _turn(
     else:
         empty(assessment, ledger, desk, standing)
     if standing.status == "stopped":
-        _review(assessment, header, ledger, standing, belief, verdict)
-        tell_decision(ledger, desk, folder)
+        tell_decision(ledger, desk)
     return verdict
 
 

@@ -30,29 +30,39 @@ def tell_progress(ledger: Ledger, desk: Desk, text: str) -> None:
     ledger.note(described=line, described_at=int(time.time()))
 
 
-def tell_decision(ledger: Ledger, desk: Desk, folder: Path) -> None:
-    """Deliver the decision to `decision.json` and to Label Studio, each until it got there.
+def write_decision(ledger: Ledger, folder: Path) -> None:
+    """Write `decision.json`: the stop, and under `reviews` what later labels made of it."""
+    told, count = _told(ledger)
+    path = folder / "decision.json"
+    if told is None or (ledger.notes().get("told_file") == count and path.exists()):
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    ledger.note(told_file=count)
+
+
+def tell_decision(ledger: Ledger, desk: Desk) -> None:
+    """Tell the annotators and the list of projects.
 
     The decision itself was published by the ledger already; a crash or a Label Studio that is down
     only delays this, since every later turn looks again.
     """
+    told, count = _told(ledger)
+    if told is None or ledger.notes().get("told_desk") == count:
+        return
+    desk.announce(_announcement(told))
+    line = f"{_in_a_line(told)} {marker(ledger.assessment)}"
+    desk.describe(line)
+    ledger.note(told_desk=count, described=line, described_at=int(time.time()))
+
+
+def _told(ledger: Ledger) -> tuple[dict[str, Any] | None, str]:
+    """The latest stop with its reviews, and a count that grows with every decision."""
     decisions = [json.loads(text) for text in ledger.decisions()]
     if not decisions:
-        return
+        return None, "0"
     last = max(n for n, d in enumerate(decisions) if d["kind"] == "stop")
-    told = {**decisions[last], "reviews": decisions[last + 1 :]}
-    count = str(len(decisions))
-    notes = ledger.notes()
-    path = folder / "decision.json"
-    if notes.get("told_file") != count or not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
-        ledger.note(told_file=count)
-    if notes.get("told_desk") != count:
-        desk.announce(_announcement(told))
-        line = f"{_in_a_line(told)} {marker(ledger.assessment)}"
-        desk.describe(line)
-        ledger.note(told_desk=count, described=line, described_at=int(time.time()))
+    return {**decisions[last], "reviews": decisions[last + 1 :]}, str(len(decisions))
 
 
 def _in_a_line(told: dict[str, Any]) -> str:
