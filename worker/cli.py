@@ -20,6 +20,8 @@ from worker.errors import AssayError
 from worker.settings import read_settings
 
 PLAN = click.argument("plan", type=click.Path(path_type=Path))
+PORT = click.IntRange(0, 65535)
+SECONDS = click.FloatRange(min=0.05)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for scripts.")
 
 
@@ -40,6 +42,13 @@ class _Group(click.Group):
                 "Check that it runs and has memory and disk left; `assay doctor` looks at it.",
                 err=True,
             )
+            ctx.exit(1)
+        except OSError as error:
+            # Only what names a file is about what was asked for; click ends quietly when a pipe
+            # closes, and anything else is ours.
+            if error.filename is None:
+                raise
+            click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
             ctx.exit(1)
 
 
@@ -220,7 +229,11 @@ def pause(assessment: str, as_json: bool) -> None:
 @cli.command()
 @click.argument("assessment")
 @click.option(
-    "--more", default=50, show_default=True, help="After a stop: labels to add before it may stop."
+    "--more",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="After a stop: labels to add before it may stop.",
 )
 @JSON
 def resume(assessment: str, more: int, as_json: bool) -> None:
@@ -309,7 +322,9 @@ def worker(burst: bool) -> None:
 
 
 @cli.command()
-@click.option("--every", default=3.0, show_default=True, help="Seconds between two rounds.")
+@click.option(
+    "--every", type=SECONDS, default=3.0, show_default=True, help="Seconds between two rounds."
+)
 def watch(every: float) -> None:
     """Ask for a turn of every assessment every few seconds: the truth, webhooks or not."""
     from worker.schedule import watch as keep_watch
@@ -321,7 +336,7 @@ def watch(every: float) -> None:
 
 @cli.command()
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=8765, show_default=True, help="0: any free one.")
+@click.option("--port", type=PORT, default=8765, show_default=True, help="0: any free one.")
 @click.option(
     "--public-url", help="How Label Studio reaches the receiver, if not by host and port."
 )
@@ -335,10 +350,18 @@ def serve(host: str, port: int, public_url: str | None) -> None:
 
 @cli.command()
 @click.argument("plan", required=False, type=click.Path(path_type=Path))
-@click.option("--workers", default=1, show_default=True)
-@click.option("--port", default=8765, show_default=True, help="The receiver's; 0: any free one.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--port",
+    type=PORT,
+    default=8765,
+    show_default=True,
+    help="The receiver's; 0: any free one.",
+)
 @click.option("--public-url", help="How Label Studio reaches the receiver.")
-@click.option("--every", default=3.0, show_default=True, help="The watcher's seconds.")
+@click.option(
+    "--every", type=SECONDS, default=3.0, show_default=True, help="The watcher's seconds."
+)
 def up(plan: Path | None, workers: int, port: int, public_url: str | None, every: float) -> None:
     """Run everything on this machine until Ctrl-C; with a PLAN, begin it or go on with it."""
     from worker.serving import port_is_free

@@ -33,9 +33,9 @@ def finding(assessment: Assessment, verdict: Verdict) -> str:
         verb = "is the" if len(chosen) == 1 else "are the"
         word = "class" if assessment.plan.pool.groups == "predicted_class" else "group"
         plural = {"class": "classes", "group": "groups"}[word]
-        noun = word if len(chosen) == 1 else f"{len(chosen)} {plural}"
-        place = f"{degree} accurate {noun}"
-        return f"{_listed(chosen)} {verb} {place}{_sure(verdict)}"
+        count = "" if len(chosen) == 1 else f"{len(chosen)} "
+        noun = word if len(chosen) == 1 else plural
+        return f"{_listed(chosen)} {verb} {count}{degree} accurate {noun}{_sure(verdict)}"
     if question.task == "compare":
         said = [
             _REGION[p.region].format(names[p.g1], names[p.g2], question.epsilon)

@@ -30,7 +30,15 @@ def connect(url: str, *, text: bool = True, is_patient: bool = True) -> Redis:
         text: whether answers come as text; RQ needs bytes.
         is_patient: whether to try again when the server is away; the receiver does not, since an
             annotator waits for it.
+
+    Raises:
+        NoServer: `url` is not such an address.
     """
+    if not url.startswith(("redis://", "rediss://", "unix://")):
+        raise NoServer(
+            f"{_without_password(url)!r} is not the address of a server; expected "
+            "redis://host:6379/0, rediss://… or unix:///path in REDIS_URL or ASSAY_STATE_URL."
+        )
     retry = Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=6 if is_patient else 0)
     connection: Redis = Redis.from_url(
         url,

@@ -116,6 +116,7 @@ def start_or_go_on(path: Path, office: Office, say: Callable[[str], None]) -> st
 
     Raises:
         AlreadyStarted: it was begun with another plan under the same id.
+        PoolChanged: it was begun with another predictions file.
     """
     plan = load_plan(path)
     label_studio_settings(plan.label_studio.url)  # the workers need address and token

@@ -51,11 +51,9 @@ class Trial:
         return next(c for c in sorted(set(self.truth.values())) if c != self.truth[item])
 
 
-def insects(
-    folder: Path, stop: str = "{budget: 30}", more: str = "", name: str | None = None
-) -> Trial:
+def insects(folder: Path, stop: str = "{budget: 30}", task: str = "identify") -> Trial:
     """Three groups of twelve items; all predictions of "fly" are wrong, all others right."""
-    assessment = name or f"insects-{secrets.token_hex(4)}"
+    assessment = f"insects-{secrets.token_hex(4)}"
     predicted = {f"{group}-{n:02d}": group for group in GROUPS for n in range(GROUP_SIZE)}
     # The id must not tell the prediction.
     predicted = {f"item-{n:02d}": group for n, group in enumerate(predicted.values())}
@@ -70,7 +68,7 @@ def insects(
         f"assessment: {assessment}\n"
         "pool: {predictions: predictions.csv, predicted: predicted, score: score,"
         " data: {text: text}}\n"
-        f"question: {{task: identify}}\nstop: {stop}\n{more}",
+        f"question: {{task: {task}}}\nstop: {stop}\n",
         encoding="utf-8",
     )
     return Trial(assessment, plan, "answer", "text", truth, predicted)

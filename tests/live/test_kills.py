@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event
@@ -106,27 +106,33 @@ def label_until(done: Event, trial: Trial, project: int, person: Annotator) -> i
     return answered
 
 
-def wait_for_more_labels(up: Service, trial: Trial, more: int) -> None:
+def wait_for_more_labels(up: Service, trial: Trial, more: int, busy: list[Future[int]]) -> None:
     goal = up.labels(trial.assessment) + more
-    eventually(lambda: up.labels(trial.assessment) >= goal)
+
+    def is_there() -> bool:
+        for person in busy:
+            assert not person.done(), f"an annotator gave up: {person.exception()!r}"
+        return up.labels(trial.assessment) >= goal
+
+    eventually(is_there)
 
 
 def test_after_valkey_and_a_worker_were_killed_mid_run_the_tally_is_that_of_label_studios_export(
     label_studio: LabelStudioServer, annotator: SignUp, tmp_path: Path
 ) -> None:
-    # At random, so that the question stays open until all of this has happened.
-    trial = insects(tmp_path, stop="{mrr: {confidence: 0.9999}}", more="strategy: random\n")
+    # A question that stays open until nearly all is labelled, so that all of this can happen.
+    trial = insects(tmp_path, stop="{rmse: 0.001}", task="estimate")
     done = Event()
     with service(tmp_path / "home", label_studio) as up, ThreadPoolExecutor() as people:
         up.spawn_all()
         project = up.begin(trial.plan)
         busy = [people.submit(label_until, done, trial, project, annotator()) for _ in range(2)]
         try:
-            wait_for_more_labels(up, trial, 4)
+            wait_for_more_labels(up, trial, 4, busy)
             os.kill(int(up.office.state.info()["process_id"]), signal.SIGKILL)
-            wait_for_more_labels(up, trial, 4)
+            wait_for_more_labels(up, trial, 4, busy)
             os.kill(up.pids()["worker-1"], signal.SIGKILL)
-            wait_for_more_labels(up, trial, 4)
+            wait_for_more_labels(up, trial, 4, busy)
         finally:
             done.set()
         answered = sum(person.result() for person in busy)

@@ -1,12 +1,20 @@
 """The command: one message for a mistake, one JSON document for scripts, the right exit code."""
 
 import json
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.promises.world import CLASSES, small_assessment
 from worker.cli import cli
+from worker.embedded import server
+from worker.office import Office
+from worker.settings import Settings
 
 DIGITS = Path(__file__).parents[2] / "samples" / "digits"
 CSV = "item_id,predicted,score,text\n" + "".join(
@@ -186,6 +194,108 @@ def test_a_server_that_is_away_is_one_message(assay, monkeypatch):
     assert "planted-secret" not in message
 
 
+def test_an_address_without_its_kind_is_one_message(assay, monkeypatch):
+    monkeypatch.setenv("REDIS_URL", "localhost:6379")
+    assert "redis://host:6379/0" in failed(assay("status"))
+
+
 def test_serve_without_a_secret_says_so(assay, monkeypatch):
     monkeypatch.delenv("ASSAY_WEBHOOK_SECRET", raising=False)
     assert "ASSAY_WEBHOOK_SECRET" in failed(assay("serve", "--port", "0"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["resume", "mine", "--more", "0"],
+        ["watch", "--every", "0"],
+        ["serve", "--port", "65536"],
+        ["up", "--port", "-1"],
+        ["up", "--workers", "0"],
+        ["up", "--every", "0"],
+    ],
+    ids=" ".join,
+)
+def test_a_number_out_of_its_range_is_wrong_use(assay, arguments):
+    result = assay(*arguments)
+    assert result.exit_code == 2
+    assert "is not in the range" in result.stderr
+
+
+def test_a_plan_in_a_folder_that_is_not_there_is_one_message_with_its_path(assay):
+    message = failed(assay("init", "p.csv", "--plan", "nowhere/plan.yaml"))
+    assert message == "Error: nowhere/plan.yaml: No such file or directory.\n"
+
+
+def test_a_home_that_cannot_be_made_is_one_message_with_its_path(assay, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "p.csv" / "home"))
+    for command in (["check", "plan.yaml"], ["status"]):
+        assert str(tmp_path / "p.csv") in failed(assay(*command))
+
+
+def test_a_real_process_prints_its_message_apart_and_ends_with_1(assay, tmp_path):
+    command = [sys.executable, "-m", "worker.cli", "check", "nowhere.yaml", "--json"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("Error: nowhere.yaml: ")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Iterator[str]:
+    """The id of an assessment that runs on the server of the command's home."""
+    home = tmp_path / "home"
+    _, header = small_assessment(tmp_path / "small", "{budget: 12}")
+    with server(home, None) as url:
+        office = Office(Settings(home, None, None), url)
+        office.ledger(header.assessment).begin(header)
+        office.enter(header.assessment)
+        yield header.assessment
+        office.close()
+
+
+def test_every_step_of_a_life_prints_one_document_for_scripts(assay, begun):
+    def printed(command: str, *options: str) -> dict[str, Any]:
+        result = assay(command, begun, "--json", *options)
+        assert result.exit_code == 0, result.output
+        value: dict[str, Any] = json.loads(result.stdout)
+        return value
+
+    assert printed("status")["status"] == "running"
+    assert printed("pause")["status"] == "paused"
+    assert printed("resume", "--more", "3")["status"] == "running"
+    assert printed("stop")["status"] == "stopped"
+    assert printed("status")["decision"]["reason"] == "by hand"
+    assert printed("export")["decisions"][0]["reason"] == "by hand"
+    (listed,) = json.loads(assay("status", "--json").stdout)
+    assert listed["assessment"] == begun
+
+
+def test_status_for_people_puts_the_answer_first_and_the_groups_below(assay, begun):
+    text = assay("status", begun).stdout
+    assert text.startswith("Not yet: at present ")
+    assert f"{begun} is running: 0 labels by 0 annotators" in text
+    for name in CLASSES:
+        assert f"\n{name} " in text
+    assert assay("status").stdout.startswith(f"{begun} (running): Not yet")
+
+
+def test_an_export_to_a_file_is_what_would_be_printed(assay, begun, tmp_path):
+    told = assay("export", begun, "--to", "kept.json", "--json")
+    assert json.loads(told.stdout) == {"file": "kept.json"}
+    kept = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
+    assert kept == json.loads(assay("export", begun).stdout)
+    assert (kept["header"]["assessment"], kept["records"]) == (begun, [])
+
+
+def test_the_wrong_moment_is_one_message(assay, begun):
+    assert f"{begun} is running" in failed(assay("resume", begun))
+
+
+def test_an_unknown_assessment_is_answered_with_those_that_there_are(assay, begun):
+    assert f"'nobody' here; there is: {begun}." in failed(assay("status", "nobody"))
+
+
+def test_a_replay_without_label_studio_is_one_message(assay, begun, monkeypatch):
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", "0123456789abcdef")
+    assert "http://fake did not answer" in failed(assay("replay", begun, "--json"))

@@ -69,7 +69,7 @@ def test_when_everything_is_labelled_it_is_certain(tmp_path):
 def test_several_groups_and_the_other_end(tmp_path):
     work = assessment(tmp_path, "question: {task: identify, which: highest, top: 2}\n")
     text = finding(work, verdict_after(work, {"a": (0, 4), "b": (4, 0), "c": (4, 0), "d": (0, 4)}))
-    assert text.startswith("“b” and “c” are the most accurate 2 classes")
+    assert text.startswith("“b” and “c” are the 2 most accurate classes")
 
 
 @pytest.mark.parametrize(
