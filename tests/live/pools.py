@@ -54,9 +54,8 @@ class Trial:
 def insects(folder: Path, stop: str = "{budget: 30}", task: str = "identify") -> Trial:
     """Three groups of twelve items; all predictions of "fly" are wrong, all others right."""
     assessment = f"insects-{secrets.token_hex(4)}"
-    predicted = {f"{group}-{n:02d}": group for group in GROUPS for n in range(GROUP_SIZE)}
-    # The id must not tell the prediction.
-    predicted = {f"item-{n:02d}": group for n, group in enumerate(predicted.values())}
+    groups = [group for group in GROUPS for _ in range(GROUP_SIZE)]
+    predicted = {f"item-{n:02d}": group for n, group in enumerate(groups)}
     truth = {i: "bee" if group == ALWAYS_WRONG else group for i, group in predicted.items()}
     folder = folder / assessment
     folder.mkdir(parents=True)
