@@ -39,7 +39,10 @@ def resume(office: Office, assessment: str, more: int) -> None:
     if ledger.move("paused", "running"):
         office.wake(assessment)
         return
-    _, _, verdict = look(work, ledger)
+    standing, _, verdict = look(work, ledger)
+    if standing.status != "stopped":
+        raise _wrong(office, assessment, "resumed", "paused or stopped")
+    # Before the move: a turn in between must not stop it again at once.
     ledger.note(resume_until=verdict.labels + more)
     if not ledger.move("stopped", "running"):
         raise _wrong(office, assessment, "resumed", "paused or stopped")

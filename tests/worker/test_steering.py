@@ -53,6 +53,7 @@ def test_pause_and_resume_change_the_status_and_wake(office, begun):
 def test_what_is_paused_cannot_be_paused_nor_what_runs_resumed(office, begun):
     with pytest.raises(WrongMoment, match="is running"):
         resume(office, begun, 50)
+    assert "resume_until" not in office.ledger(begun).notes()  # a refusal changes nothing
     pause(office, begun)
     with pytest.raises(WrongMoment, match="is paused"):
         pause(office, begun)
