@@ -19,7 +19,7 @@ from worker.decision import compared, decision, headline
 from worker.filling import LEASE_MS, empty, pending_cells, refill, tidy, unclaimed_cells
 from worker.ledger import Header, Ledger, Standing
 from worker.reading import catch_up, sweep, sweep_is_due
-from worker.telling import tell_decision, tell_progress, write_decision
+from worker.telling import tell_decision, tell_progress, untell_decision, write_decision
 
 
 def advance(
@@ -73,6 +73,7 @@ def _turn(
         _review(assessment, header, ledger, standing, belief, verdict)
         write_decision(ledger, folder)
     if standing.status == "running":
+        untell_decision(ledger, desk, assessment.plan.label_studio.instruction)
         tidy(assessment, ledger, desk, standing)
         refill(assessment, ledger, desk, belief, standing, holder)
         tell_progress(ledger, desk, headline(assessment, verdict))

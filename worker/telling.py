@@ -56,6 +56,13 @@ def tell_decision(ledger: Ledger, desk: Desk) -> None:
     ledger.note(told_desk=count, described=line, described_at=int(time.time()))
 
 
+def untell_decision(ledger: Ledger, desk: Desk, instruction: str | None) -> None:
+    """After a resume: take the thanks away, or annotators would read that nothing is left."""
+    if ledger.notes().get("told_desk"):
+        desk.announce(instruction or "<p>Labelling goes on.</p>")
+        ledger.note(told_desk="")
+
+
 def _told(ledger: Ledger) -> tuple[dict[str, Any] | None, str]:
     """The latest stop with its reviews, and a count that grows with every decision."""
     decisions = [json.loads(text) for text in ledger.decisions()]

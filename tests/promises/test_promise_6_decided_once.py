@@ -149,9 +149,13 @@ def test_only_resume_opens_the_queue_again_and_then_there_is_a_second_stop(
         assert world.desk.next_task(0) is None
 
         world.ledger.note(resume_until=6)
+        assert "nothing left to label" in world.desk.instruction
         assert world.ledger.move("stopped", "running")
+        world.turn()
+        assert "nothing left to label" not in world.desk.instruction
         label_up_to(world, 6)
         world.turn()
+        assert "nothing left to label" in world.desk.instruction
 
         assert [(d["kind"], d["labels"]) for d in published(world)] == [("stop", 4), ("stop", 6)]
         assert world.desk.next_task(0) is None
