@@ -81,14 +81,14 @@ def refill(
     belief: Belief,
     standing: Standing,
     holder: str,
-) -> int:
-    """Keep a short queue of well-chosen items before every annotator; return how many were added.
+) -> None:
+    """Keep a short queue of well-chosen items before every annotator.
 
     Raises:
         LeaseLost: another worker may import now.
         InDoubt: an import was sent, its answer never came.
     """
-    added = _deliver_doubtful(assessment, ledger, desk, standing, holder)
+    _deliver_doubtful(assessment, ledger, desk, standing, holder)
     reopened = [
         u.tasks[0] for u in standing.unsettled.values() if u.state == "open" and not u.open_tasks
     ]
@@ -96,10 +96,9 @@ def refill(
     claims = choose(assessment, belief, standing)
     # Refused when an outcome changed meanwhile: the wake that came with it begins another turn.
     if claims and ledger.claim(standing.revision, claims):
-        added += _deliver(
+        _deliver(
             assessment, ledger, desk, [c.item for c in claims], [c.row for c in claims], holder
         )
-    return added
 
 
 def choose(assessment: Assessment, belief: Belief, standing: Standing) -> list[Claim]:
@@ -162,19 +161,17 @@ def _set_open(
 
 def _deliver_doubtful(
     assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing, holder: str
-) -> int:
+) -> None:
     """Finish what an earlier turn claimed and perhaps imported."""
     doubtful = [u for u in standing.unsettled.values() if u.state == "intended"]
     if not doubtful:
-        return 0
+        return
     found = desk.find([u.item for u in doubtful])
     reading = ledger.next_reading()
     tasks = [task for ids in found.values() for task in ids]
     record(ledger, desk.read(tasks), reading, assessment.plan.annotation.skips)
     missing = sorted((u for u in doubtful if u.item not in found), key=lambda u: u.claim)
-    return _deliver(
-        assessment, ledger, desk, [u.item for u in missing], [u.row for u in missing], holder
-    )
+    _deliver(assessment, ledger, desk, [u.item for u in missing], [u.row for u in missing], holder)
 
 
 def _deliver(
@@ -184,10 +181,10 @@ def _deliver(
     items: Sequence[str],
     rows: Sequence[int],
     holder: str,
-) -> int:
+) -> None:
     """Import claimed items; the task that an annotator sees holds the item's data and id only."""
     if not items:
-        return 0
+        return
     reading = ledger.next_reading()
     data = [
         {**assessment.pool.item(row).data, "item_id": item}
@@ -203,4 +200,3 @@ def _deliver(
         )
     looks = [Look(task, item, 0, False, ()) for task, item in zip(tasks, items, strict=True)]
     record(ledger, looks, reading, assessment.plan.annotation.skips)
-    return len(items)

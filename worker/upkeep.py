@@ -14,17 +14,12 @@ from pathlib import Path
 from threading import Event
 
 from worker.embedded import ensure_running
-from worker.errors import AssayError
 from worker.settings import Settings
 
 # A child that dies at once is started again ever more slowly, so that a lasting fault (a port that
 # is taken) neither floods the log nor the machine.
 SLOWEST_RESTART_S = 10.0
 GRACE_S = 15.0
-
-
-class ChildFailed(AssayError):
-    """A process of ours could not be started at all."""
 
 
 @dataclass(slots=True)
