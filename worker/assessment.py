@@ -9,14 +9,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core import priors
-from worker.core.posterior import Belief
+from worker.believing import first_belief, fitted
+from worker.core.belief import Belief
 from worker.core.question import Question, StopRule
 from worker.core.stopping import Verdict, decide
 from worker.core.strategies import STRATEGIES, Choice, Strategy
+from worker.core.supposing import with_tally
 from worker.ledger import Header
+from worker.outcomes import Outcomes, count, outcomes
 from worker.plan import Plan
 from worker.pool import Pool, compared_pairs, open_pool
+
+Ints = NDArray[np.int64]
 
 # Which stream of random numbers is for what; together with the plan's seed and, for choices, the
 # claim number, they fix every draw.
@@ -32,27 +36,19 @@ class Assessment:
     question: Question
     rule: StopRule
     strategy: Strategy
-    alpha: NDArray[np.float64]
-    beta: NDArray[np.float64]
+    meaning: Outcomes
+    first: Belief  # before the first label
 
     def believe(self, tally: Mapping[str, int]) -> Belief:
-        """Tally + prior = posterior."""
-        right = np.zeros(len(self.pool.cell_size), dtype=np.int64)
-        wrong = np.zeros_like(right)
-        for key, count in tally.items():
-            cell, predicted, label = key.split(":", 2)
-            is_right = label == self.pool.classes[int(predicted)]
-            (right if is_right else wrong)[int(cell)] += count
-        return Belief(
-            group=self.pool.cell_group,
-            size=self.pool.cell_size,
-            right=right,
-            wrong=wrong,
-            alpha=self.alpha,
-            beta=self.beta,
-            n_groups=len(self.pool.group_names),
-            population=self.plan.population,
-        )
+        """Tally + prior = posterior; the empirical prior is fitted to the tally's early claims."""
+        counts = count(tally, self.meaning, self.pool.n_cells)
+        belief = with_tally(self.first, counts.all)
+        return self._fitted(belief, counts.early) if counts.stage else belief
+
+    def refitted(self, belief: Belief) -> Belief:
+        """The belief with its empirical prior fitted to all of its labels."""
+        kinds = belief.wrong[:, None] if belief.errors is None else belief.errors.counts
+        return self._fitted(belief, np.concatenate([belief.right[:, None], kinds], axis=1))
 
     def decide(self, belief: Belief, left: int) -> Verdict:
         """Ask the stop rule; the same tally always gets the same answer.
@@ -64,32 +60,32 @@ class Assessment:
         spent = int((belief.right + belief.wrong).sum())
         return decide(belief, self.question, self.rule, spent, left, rng)
 
-    def choose(
-        self,
-        belief: Belief,
-        left: NDArray[np.int64],
-        pending: NDArray[np.int64],
-        claim: int,
-    ) -> Choice:
+    def choose(self, belief: Belief, left: Ints, pending: Ints, claim: int) -> Choice:
         """Choose the cell of one claim; seed, claim number, belief and queue fix the choice."""
         rng = np.random.default_rng([self.plan.seed, _CHOOSING, claim])
         return self.strategy(belief, self.question, left, pending, rng)
 
+    def _fitted(self, belief: Belief, early: Ints) -> Belief:
+        return fitted(belief, early, self.plan, self.pool, self.meaning)
+
 
 def assess(plan: Plan, pool: Pool) -> Assessment:
     """Join a plan with its compiled pool."""
-    if plan.prior.kind == "informative":
-        alpha, beta = priors.informative(pool.cell_mean_score, plan.prior.strength)
-    else:
-        alpha, beta = priors.uniform(len(pool.cell_size), plan.prior.strength)
+    meaning = outcomes(plan, pool)
     return Assessment(
         plan=plan,
         pool=pool,
         question=_question(plan, pool),
-        rule=StopRule(plan.stop.kind, plan.stop.target, plan.stop.confidence, plan.stop.budget),
+        rule=StopRule(
+            plan.stop.kind,
+            plan.stop.target,
+            plan.stop.confidence,
+            plan.stop.budget,
+            plan.stop.min_per_group,
+        ),
         strategy=STRATEGIES[plan.strategy],
-        alpha=alpha,
-        beta=beta,
+        meaning=meaning,
+        first=first_belief(plan, pool, meaning),
     )
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Literal
 
+from worker.core.schedule import epoch
 from worker.records import Record, State, dump, surplus_tasks
 
 
@@ -30,9 +31,12 @@ class Change:
     note: str = field(default="")  # for the log, when the outcome changed
 
 
-def tally_key(cell: int, predicted: int, label: str) -> str:
-    """The tally's key: the cell, the predicted class and the class that the annotators gave."""
-    return f"{cell}:{predicted}:{label}"
+def tally_key(claim: int, cell: int, predicted: int, label: str) -> str:
+    """The tally's key: the claim's epoch, the cell, the predicted class, the annotators' class.
+
+    The epochs say which outcomes the empirical prior may be fitted to (`worker.core.schedule`).
+    """
+    return f"{epoch(claim)}:{cell}:{predicted}:{label}"
 
 
 def open_note(record: Record, state: State) -> str:
@@ -60,7 +64,7 @@ def change(stored: str, before: Record, after: Record, skips: int) -> Change | N
     if before.outcome != after.outcome:
         for outcome, step in ((before.outcome, -1), (after.outcome, 1)):
             if outcome is not None:
-                key = tally_key(after.cell, after.predicted, outcome)
+                key = tally_key(after.claim, after.cell, after.predicted, outcome)
                 edits.append(Edit("add", "tally", key, step))
         if after.outcome is not None:
             edits.append(Edit("max", "notes", "latest_answered", after.claim))

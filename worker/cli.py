@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from connector.errors import ConnectorError
+from worker.cli_simulate import plan_labels, simulate
 from worker.errors import AssayError
 from worker.settings import read_settings
 
@@ -60,6 +61,10 @@ def cli() -> None:
     It labels the items that tell most, and stops when the question is answered.
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
+
+
+cli.add_command(simulate)
+cli.add_command(plan_labels)
 
 
 @contextmanager
@@ -149,6 +154,13 @@ def check(plan: Path, as_json: bool) -> None:
             "items": pool.n_items,
             "classes": len(pool.classes),
             "groups": len(pool.group_names),
+            "cells": pool.n_cells,
+            "metric": checked.plan.question.metric,
+            "strategy": checked.plan.strategy,
+            "prior": checked.plan.prior.kind,
+            "strata": checked.plan.pool.strata,
+            "stop": checked.plan.stop.kind,
+            "guarantee": checked.plan.stop.guarantee,
             "pool_hash": pool.hash,
             "warnings": list(checked.warnings),
         },

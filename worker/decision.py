@@ -10,7 +10,8 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from worker.assessment import Assessment
-from worker.core.posterior import Belief, group_labelled, group_right, group_size, interval, mean
+from worker.core.belief import Belief, group_labelled, group_right, group_size
+from worker.core.posterior import interval, mean
 from worker.core.stopping import Verdict
 from worker.ledger import Header, Standing
 

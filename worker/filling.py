@@ -16,7 +16,7 @@ from connector.desk import Desk
 from connector.errors import InDoubt
 from connector.labels import Look
 from worker.assessment import Assessment
-from worker.core.posterior import Belief
+from worker.core.belief import Belief
 from worker.core.strategies import NothingLeft
 from worker.ledger import Claim, Ledger, Standing
 from worker.reading import record

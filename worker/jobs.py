@@ -17,10 +17,11 @@ from connector.errors import ConnectorError
 from worker.errors import AssayError
 from worker.loop import advance as take_turn
 from worker.office import JOB, QUEUE, Office
+from worker.simulate import spread
 
 log = logging.getLogger(__name__)
 
-ALLOWED = {JOB}
+ALLOWED = {JOB, spread.JOB}
 # As many turns as one job takes while new wakes keep coming; then others get their share.
 TURNS = 5
 
@@ -88,8 +89,12 @@ def work(office: Office, *, burst: bool = False) -> None:
     from rq.serializers import JSONSerializer
 
     open_office(office)
+    # Runs of simulations only while no assessment asks for a turn.
+    queues = [
+        Queue(q, connection=office.jobs, serializer=JSONSerializer) for q in (QUEUE, spread.QUEUE)
+    ]
     worker = AssayWorker(
-        [Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)],
+        queues,
         connection=office.jobs,
         serializer=JSONSerializer,
         worker_ttl=30,

@@ -13,7 +13,7 @@ from pathlib import Path
 from connector.desk import Desk
 from connector.errors import InDoubt
 from worker.assessment import Assessment
-from worker.core.posterior import Belief
+from worker.core.belief import Belief
 from worker.core.stopping import Verdict
 from worker.decision import compared, decision, headline
 from worker.filling import LEASE_MS, empty, pending_cells, refill, tidy, unclaimed_cells

@@ -68,18 +68,21 @@ def _groups_table(s: Status) -> str:
 def pool_text(plan: Plan, pool: Pool) -> str:
     """What `check` found."""
     n_groups = len(pool.group_names) - len(pool.empty_groups())
-    asked = plan.question
+    asked, stop = plan.question, plan.stop
     question = {
-        "identify": f"which {asked.top} of them {'is' if asked.top == 1 else 'are'} the "
-        f"{'least' if asked.which == 'lowest' else 'most'} accurate",
-        "compare": "which of the named pairs differ",
-        "estimate": "how accurate each is",
+        "identify": f"which {asked.top} of them {'has' if asked.top == 1 else 'have'} the "
+        f"{asked.which} {asked.metric}",
+        "compare": f"which of the named pairs differ in {asked.metric}",
+        "estimate": f"the {asked.metric} of each",
     }[asked.task]
+    strata = "1 stratum" if plan.pool.strata == 1 else f"{plan.pool.strata} strata"
+    claim = f"{stop.kind} {stop.target:g}" + (f" at {stop.confidence:g}" if stop.confidence else "")
     return (
         f"The plan of {plan.assessment} is fine: {pool.n_items:,} items in {n_groups:,} groups "
         f"({len(pool.classes):,} classes); the question is {question}.\n"
-        f"Strategy {plan.strategy}, {plan.prior.kind} prior, stop rule {plan.stop.kind}. "
-        f"Pool {pool.hash[:12]}."
+        f"Strategy {plan.strategy}, {plan.prior.kind} prior, {strata} of the score "
+        f"({pool.n_cells:,} cells), {plan.population} population.\n"
+        f"Stop rule {claim}, guarantee {stop.guarantee}. Pool {pool.hash[:12]}."
     )
 
 

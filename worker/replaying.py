@@ -72,7 +72,7 @@ def _tally_from_label_studio(assessment: Assessment, desk: Desk) -> tuple[Counte
         outcome = outcome_of(judgements)
         if outcome is not None and item in rows:
             found = assessment.pool.item(rows[item])
-            tally[tally_key(found.cell, found.predicted, outcome)] += 1
+            tally[tally_key(found.claim, found.cell, found.predicted, outcome)] += 1
     return tally, sum(map(len, by_item.values())), sum(n > 1 for n in tasks.values())
 
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from worker.core.comparison import lookahead, pairs_asked, region, regions
-from worker.core.posterior import Belief, distribution, draw
+from worker.core.belief import Belief
+from worker.core.drawing import draw
+from worker.core.posterior import distribution
 from worker.core.question import Question
 from worker.core.rewards import variance_drop
 from worker.core.supposing import labelled

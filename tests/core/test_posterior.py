@@ -8,18 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from worker.core.posterior import (
-    Belief,
-    distribution,
-    draw,
-    group_labelled,
-    group_right,
-    group_size,
-    interval,
-    mean,
-    unlabelled,
-    variance,
-)
+from worker.core.belief import Belief, group_labelled, group_right, group_size, unlabelled
+from worker.core.drawing import draw
+from worker.core.posterior import distribution, interval, mean, variance
 from worker.core.supposing import labelled, mirrored, with_pending
 
 

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.core.posterior import Belief, distribution, draw, mean
+from worker.core.belief import Belief
+from worker.core.drawing import draw
+from worker.core.posterior import distribution, mean
 from worker.core.ranking import mrr, mrr_confidence, ranking, set_confidence
 
 N_DRAWS = 60_000

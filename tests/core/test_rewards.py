@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.core.posterior import Belief, cell_mean, unlabelled, variance
+from worker.core.belief import Belief, unlabelled
+from worker.core.posterior import cell_mean, variance
 from worker.core.rewards import variance_drop
 from worker.core.supposing import labelled
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from worker.core.comparison import region
-from worker.core.posterior import Belief, group_size, interval, unlabelled, variance
+from worker.core.belief import Belief, group_size, unlabelled
+from worker.core.posterior import interval, variance
 from worker.core.priors import uniform
 from worker.core.question import Question, StopRule
 from worker.core.ranking import set_confidence

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.core.comparison import lookahead
-from worker.core.posterior import Belief, unlabelled
+from worker.core.belief import Belief, unlabelled
 from worker.core.question import Question
 from worker.core.rewards import variance_drop
 from worker.core.strategies import STRATEGIES, NothingLeft, random, thompson

@@ -21,7 +21,7 @@ def assessment(folder: Path, more: str) -> Assessment:
     (folder / "p.csv").write_text("item_id,predicted,score,text\n" + "\n".join(rows) + "\n")
     (folder / "plan.yaml").write_text(
         "assessment: said\npool: {predictions: p.csv, predicted: predicted, score: score,"
-        " data: {text: text}}\n" + more
+        " data: {text: text}, strata: 1}\nprior: {kind: uniform}\n" + more
     )
     plan = load_plan(folder / "plan.yaml")
     return assess(plan, compile_pool(plan, folder))

@@ -161,17 +161,24 @@ def test_cells_cut_every_group_at_the_same_scores(data, n_strata):
         data.draw(st.lists(st.integers(0, 3), min_size=score.size, max_size=score.size)),
         dtype=np.int32,
     )
-    cell, cell_group = cell_codes(group, score, n_strata)
+    unit = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=score.size, max_size=score.size)),
+        dtype=np.int32,
+    )
+    cell, cell_group, cell_unit = cell_codes(group, unit, score, n_strata)
 
     assert (cell_group[cell] == group).all()
+    assert (cell_unit[cell] == unit).all()
     assert (np.diff(cell_group) >= 0).all()
+    assert (np.diff(cell_unit)[np.diff(cell_group) == 0] >= 0).all()
     assert np.bincount(cell, minlength=cell_group.size).min() > 0
     stratum = np.searchsorted(equal_mass_thresholds(score, n_strata), score, side="right")
-    assert len(set(zip(group.tolist(), stratum.tolist(), strict=True))) == cell_group.size
+    assert len(set(zip(group, unit, stratum, strict=True))) == cell_group.size
 
 
 def test_one_stratum_makes_one_cell_of_every_group_that_has_items():
     group = np.array([2, 0, 2], dtype=np.int32)
-    cell, cell_group = cell_codes(group, np.array([0.1, 0.5, 0.9]), 1)
+    cell, cell_group, cell_unit = cell_codes(group, group * 0, np.array([0.1, 0.5, 0.9]), 1)
     assert cell.tolist() == [1, 0, 1]
     assert cell_group.tolist() == [0, 2]
+    assert cell_unit.tolist() == [0, 0]

@@ -46,11 +46,13 @@ def mistakes(folder: Path, plan: str | dict[str, Any]) -> tuple[str, ...]:
 def test_the_smallest_plan_gets_the_documented_defaults(tmp_path):
     plan = load(tmp_path, SMALLEST)
 
-    assert (plan.seed, plan.population, plan.strategy) == (1, "finite", "thompson")
-    assert (plan.prior.kind, plan.prior.strength) == ("uniform", 2)
-    assert (plan.pool.id, plan.pool.strata, plan.pool.groups) == ("item_id", 1, "predicted_class")
+    assert (plan.seed, plan.population, plan.strategy) == (1, "finite", "assay")
+    assert (plan.prior.kind, plan.prior.strength) == ("empirical", 2)
+    assert (plan.pool.id, plan.pool.strata, plan.pool.groups) == ("item_id", 8, "predicted_class")
     assert (plan.stop.kind, plan.stop.target, plan.stop.confidence) == ("mrr", 0.99, 0.95)
     assert (plan.stop.guarantee, plan.stop.budget) == ("posterior", None)
+    assert (plan.stop.min_per_group, plan.stop.looks) == (0, 1)
+    assert (plan.question.metric, plan.question.which) == ("accuracy", "lowest")
     assert (plan.annotation.per_item, plan.annotation.rule, plan.annotation.skips) == (
         1,
         "first",
@@ -178,11 +180,13 @@ def test_any_short_id_of_letters_digits_and_marks_is_taken(name):
 @pytest.mark.parametrize(
     ("parts", "place", "reason"),
     [
-        ({"question__metric": "ece"}, "question.metric", "this release does not know"),
         ({"question__task": "evaluate"}, "question.task", "this release does not know"),
-        ({"prior__kind": "empirical"}, "prior.kind", "this release does not know"),
-        ({"strategy": "assay"}, "strategy", "this release does not know"),
-        ({"stop__guarantee": "anytime"}, "stop.guarantee", "this release does not know"),
+        ({"question__metric": "acuracy"}, "question.metric", "did you mean accuracy"),
+        ({"prior__kind": "flat"}, "prior.kind", "'empirical'"),
+        ({"strategy": "ucb"}, "strategy", "'bayes-ucb'"),
+        ({"stop__guarantee": "always"}, "stop.guarantee", "'anytime'"),
+        ({"stop__looks": 0}, "stop.looks", ">= 1"),
+        ({"stop__min_per_group": -1}, "stop.min_per_group", ">= 0"),
         ({"queue__mode": "prioritise"}, "queue.mode", "this release does not know"),
         ({"annotation__rule": "majority"}, "annotation.rule", "this release does not know"),
         ({"annotation__per_item": 3}, "annotation.per_item", "one annotation an item"),
@@ -222,6 +226,7 @@ def test_a_bad_value_is_refused_at_its_place(tmp_path, parts, place, reason):
     [
         ({"pool__probabilities": None}, "pool: came no predicted and no score"),
         ({"pool__probabilities": None, "pool__score": "s"}, "pool: came no predicted,"),
+        ({"pool__predicted": "said"}, "pool.probabilities: came beside"),
         ({"pool__score": "s"}, "pool.probabilities: came beside"),
         ({"pool__probabilities": ["p_0"]}, "pool.probabilities: came one class only"),
         ({"pool__probabilities": ["p_0", "p_0"]}, "pool.probabilities: the column p_0"),
@@ -297,10 +302,11 @@ def test_the_question_has_only_what_its_task_needs(tmp_path, question, place):
 def test_strata_need_the_finite_population(tmp_path):
     (found,) = mistakes(tmp_path, plan_with(population="infinite", pool__strata=4))
     assert "pool.strata: came 4" in found
+    assert load(tmp_path, plan_with(population="infinite")).pool.strata == 1
 
 
 def test_a_uniform_prior_with_strata_is_allowed_with_a_warning(tmp_path):
-    warned = load(tmp_path, plan_with(pool__strata=4)).warnings()
+    warned = load(tmp_path, plan_with(pool__strata=4, prior__kind="uniform")).warnings()
 
     assert len(warned) == 1
     assert "too certain" in warned[0]

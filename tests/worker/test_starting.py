@@ -70,7 +70,7 @@ def test_of_many_groups_without_items_eight_are_named(tmp_path):
 
 
 def test_a_uniform_prior_in_many_strata_is_warned_of_and_an_informative_one_is_not(tmp_path):
-    (warning,) = checked(tmp_path, pool=", strata: 3").warnings
+    (warning,) = checked(tmp_path, pool=", strata: 3", more="prior: {kind: uniform}\n").warnings
     assert "strata: 1" in warning
     informative = "prior: {kind: informative}\n"
     assert checked(tmp_path, pool=", strata: 3", more=informative).warnings == ()

@@ -7,16 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from worker.core.belief import Belief, group_size, unlabelled
 from worker.core.marginals import BetaMarginal, FiniteMarginal, Marginal
-from worker.core.posterior import (
-    Belief,
-    group_size,
-    marginal,
-    marginals,
-    unlabelled,
-)
+from worker.core.moments import moments
+from worker.core.posterior import marginal, marginals
 from worker.core.question import Question
-from worker.core.rewards import variance_drop
 from worker.core.supposing import labelled
 
 Floats = NDArray[np.float64]
@@ -100,7 +95,7 @@ def lookahead(
         if cell is None:
             return now
         right, wrong = (
-            max(region(labelled(b, cell, outcome), g1, g2, epsilon)) for outcome in (True, False)
+            max(region(labelled(b, cell, outcome), g1, g2, epsilon)) for outcome in (0, 1)
         )
         return float(theta[cell] * right + (1 - theta[cell]) * wrong)
 
@@ -111,18 +106,25 @@ def _best_cell(b: Belief, g: int) -> int | None:
     open_cells = np.flatnonzero((b.group == g) & (unlabelled(b) > 0))
     if not open_cells.size:
         return None
-    return int(open_cells[variance_drop(b)[open_cells].argmax()])
+    return int(open_cells[moments(b).drop[open_cells].argmax()])
 
 
 # All pairs of 250 groups; one label changes 249 of them.
 @lru_cache(maxsize=1 << 15)
-def _region(first: Marginal, second: Marginal, epsilon: float) -> Region:
-    if isinstance(first, BetaMarginal) and isinstance(second, BetaMarginal):
+def _region(first: Marginal | None, second: Marginal | None, epsilon: float) -> Region:
+    if first is None or second is None:
+        raise ValueError("a group without items cannot be compared; leave it out.")
+    if (
+        isinstance(first, BetaMarginal)
+        and isinstance(second, BetaMarginal)
+        and first.offset == second.offset
+    ):
         less, more = _less(first, second, epsilon), _less(second, first, epsilon)
         return less, max(0.0, 1 - less - more), more
-    assert isinstance(first, FiniteMarginal)
-    bulk = slice(first.law.low, first.law.high + 1)
-    x, mass = (part[bulk] for part in first.atoms())
+    x, mass = first.atoms()
+    if isinstance(first, FiniteMarginal):
+        bulk = slice(first.law.low, first.law.high + 1)
+        x, mass = x[bulk], mass[bulk]
     # reaches and exceeds widen the band by SLACK to both sides
     not_above = second.reaches(x - epsilon)
     below = second.exceeds(x + epsilon)

@@ -1,20 +1,21 @@
-"""What is believed of one group's accuracy, as a law that can be asked for probabilities.
+"""What is believed of one group's value, as a law that can be asked for probabilities.
 
-Two kinds with the same questions: a count over a finite pool, and a Beta for an endless one.
-They are named tuples of plain numbers because they are hashed thousands of times a decision.
+Three kinds with the same questions: a count over a finite pool, a Beta for an endless one, and a
+sample where no closed form is known.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.counts import Cell, CountLaw, law_of
+from worker.core.counts import CountLaw
 
 Floats = NDArray[np.float64]
 
-# Accuracies nearer to each other than this are the same number: far above the rounding of
+# Values nearer to each other than this are the same number: far above the rounding of
 # k / N - tolerance, far below the gap 1 / (N1 N2) between two different accuracies.
 SLACK = 1e-12
 _N_BINS = 512
@@ -22,69 +23,75 @@ _TAIL = 1e-13
 _ROUNDING = 1e-13  # so that a tail of exactly the asked size is not lost to rounding
 
 
-class FiniteMarginal(NamedTuple):
-    """Accuracy of a group of `size` items: (right + X) / size, X the law of `cells`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class FiniteMarginal:
+    """A value offset + (right + X) / size, X the count of `law`."""
 
-    cells: tuple[Cell, ...]
+    law: CountLaw
     right: float
     size: int
-
-    @property
-    def law(self) -> CountLaw:
-        """The law of the number of right answers among the unlabelled items."""
-        return law_of(self.cells)
+    offset: float = 0.0
 
     @property
     def low(self) -> float:
-        """The accuracy lies above this, but for a negligible tail."""
-        return (self.right + self.law.low) / self.size
+        """The value lies above this, but for a negligible tail."""
+        return self.offset + (self.right + self.law.low) / self.size
 
     @property
     def high(self) -> float:
-        """The accuracy lies below this, but for a negligible tail."""
-        return (self.right + self.law.high) / self.size
+        """The value lies below this, but for a negligible tail."""
+        return self.offset + (self.right + self.law.high) / self.size
 
     def atoms(self) -> tuple[Floats, Floats]:
-        """All possible accuracies (K,), ascending, and their probabilities (K,)."""
+        """All possible values (K,), ascending, and their probabilities (K,)."""
         pmf = self.law.pmf
-        return (self.right + np.arange(pmf.size)) / self.size, pmf
+        return self.offset + (self.right + np.arange(pmf.size)) / self.size, pmf
 
     def reaches(self, x: Floats) -> Floats:
-        """P(accuracy >= x) for every x, in the shape of `x`."""
-        at = np.ceil((x - SLACK) * self.size - self.right).astype(np.intp)
+        """P(value >= x) for every x, in the shape of `x`."""
+        at = np.ceil((x - self.offset - SLACK) * self.size - self.right).astype(np.intp)
         return self.law.at_least.take(at, mode="clip")
 
     def exceeds(self, x: Floats) -> Floats:
-        """P(accuracy > x) for every x, in the shape of `x`."""
-        at = np.floor((x + SLACK) * self.size - self.right).astype(np.intp) + 1
+        """P(value > x) for every x, in the shape of `x`."""
+        at = np.floor((x - self.offset + SLACK) * self.size - self.right).astype(np.intp) + 1
         return self.law.at_least.take(at, mode="clip")
 
     def quantile(self, probability: float) -> float:
-        """The smallest accuracy that is not exceeded with at least `probability`."""
+        """The smallest value that is not exceeded with at least `probability`."""
         tail = 1.0 - probability
         at = int(np.count_nonzero(self.law.at_least[1:] > tail + _ROUNDING))
-        return (self.right + at) / self.size
+        return self.offset + (self.right + at) / self.size
+
+    def mirrored(self) -> Self:
+        """The law of minus the value."""
+        to_come = self.law.pmf.size - 1
+        # -(offset + (right + X) / size) = -offset - 1 + (wrong + to_come - X) / size
+        return type(self)(
+            self.law.mirrored, self.size - self.right - to_come, self.size, -self.offset - 1.0
+        )
 
 
 class BetaMarginal(NamedTuple):
-    """Accuracy of a group of endless size: Beta(a, b)."""
+    """A value offset + theta of a group of endless size, theta ~ Beta(a, b)."""
 
     a: float
     b: float
+    offset: float = 0.0
 
     @property
     def low(self) -> float:
-        """The accuracy lies above this, but for a tail of 1e-13."""
+        """The value lies above this, but for a tail of 1e-13."""
         return self.quantile(_TAIL)
 
     @property
     def high(self) -> float:
-        """The accuracy lies below this, but for a tail of 1e-13."""
-        return float(special.betainccinv(self.a, self.b, _TAIL))
+        """The value lies below this, but for a tail of 1e-13."""
+        return self.offset + float(special.betainccinv(self.a, self.b, _TAIL))
 
     @property
     def variance(self) -> float:
-        """Squared accuracy."""
+        """Squared value."""
         total = self.a + self.b
         return self.a * self.b / (total**2 * (total + 1))
 
@@ -95,21 +102,63 @@ class BetaMarginal(NamedTuple):
         error of the squared width of a bin: about 1e-5 for a probability.
         """
         edges = np.linspace(self.low, self.high, _N_BINS + 1)
-        below = special.betainc(self.a, self.b, edges)
+        below = special.betainc(self.a, self.b, np.clip(edges - self.offset, 0.0, 1.0))
         below[0], below[-1] = 0.0, 1.0
         return (edges[:-1] + edges[1:]) / 2, np.diff(below)
 
     def reaches(self, x: Floats) -> Floats:
-        """P(accuracy >= x) for every x, in the shape of `x`."""
-        return special.betaincc(self.a, self.b, np.clip(x, 0.0, 1.0))
+        """P(value >= x) for every x, in the shape of `x`."""
+        return special.betaincc(self.a, self.b, np.clip(x - self.offset, 0.0, 1.0))
 
     def exceeds(self, x: Floats) -> Floats:
-        """P(accuracy > x) for every x, in the shape of `x`."""
+        """P(value > x) for every x, in the shape of `x`."""
         return self.reaches(x)
 
     def quantile(self, probability: float) -> float:
-        """The accuracy that is not exceeded with `probability`."""
-        return float(special.betaincinv(self.a, self.b, probability))
+        """The value that is not exceeded with `probability`."""
+        return self.offset + float(special.betaincinv(self.a, self.b, probability))
+
+    def mirrored(self) -> "BetaMarginal":
+        """The law of minus the value."""
+        return BetaMarginal(self.b, self.a, -self.offset - 1.0)
 
 
-Marginal = FiniteMarginal | BetaMarginal
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledMarginal:
+    """A value known by posterior draws: probabilities have a standard error <= 0.5 / sqrt(n)."""
+
+    sample: Floats  # (n,) ascending
+
+    @property
+    def low(self) -> float:
+        """The smallest draw."""
+        return float(self.sample[0])
+
+    @property
+    def high(self) -> float:
+        """The largest draw."""
+        return float(self.sample[-1])
+
+    def atoms(self) -> tuple[Floats, Floats]:
+        """The draws (n,), ascending, with equal probabilities (n,)."""
+        return self.sample, np.full(self.sample.size, 1 / self.sample.size)
+
+    def reaches(self, x: Floats) -> Floats:
+        """The share of draws >= x for every x, in the shape of `x`."""
+        return 1 - np.searchsorted(self.sample, x - SLACK, side="left") / self.sample.size
+
+    def exceeds(self, x: Floats) -> Floats:
+        """The share of draws > x for every x, in the shape of `x`."""
+        return 1 - np.searchsorted(self.sample, x + SLACK, side="right") / self.sample.size
+
+    def quantile(self, probability: float) -> float:
+        """The smallest draw that is not exceeded by at least `probability` of them."""
+        at = int(np.ceil(probability * self.sample.size - _ROUNDING)) - 1
+        return float(self.sample[min(max(at, 0), self.sample.size - 1)])
+
+    def mirrored(self) -> "SampledMarginal":
+        """The law of minus the value."""
+        return SampledMarginal(-self.sample[::-1])
+
+
+Marginal = FiniteMarginal | BetaMarginal | SampledMarginal

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
+
 Task = Literal["identify", "compare", "estimate"]
 Which = Literal["lowest", "highest"]
 RuleKind = Literal["mrr", "rope", "rmse", "width"]
@@ -17,12 +19,12 @@ TASK_OF_RULE: dict[RuleKind, Task] = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about the groups' accuracies.
+    """What is asked about the groups' values, which the belief's metric defines.
 
     which, top, tolerance: for identify: the `top` lowest or highest groups; groups nearer to each
-    other than `tolerance` (accuracy, >= 0) count as equal.
+    other than `tolerance` (in the unit of the metric, >= 0) count as equal.
     pairs, epsilon: for compare: pairs of group indices, none meaning all pairs of groups with
-    items; accuracies within `epsilon` (>= 0) of each other count as practically equal.
+    items; values within `epsilon` (>= 0) of each other count as practically equal.
 
     Raises:
         ValueError: a field lies outside its range.
@@ -41,9 +43,9 @@ class Question:
         if self.top < 1:
             raise ValueError(f"top is {self.top}; ask for at least one group.")
         for name, width in (("tolerance", self.tolerance), ("epsilon", self.epsilon)):
-            if not 0 <= width < 1:
+            if not 0 <= width < np.inf:
                 raise ValueError(
-                    f"{name} is {width}, expected a difference of accuracies in [0, 1), as 0.05."
+                    f"{name} is {width}, expected a difference of values >= 0, such as 0.05."
                 )
         for first, second in self.pairs:
             if first == second:
@@ -62,6 +64,8 @@ class StopRule:
         rmse   the expected root mean squared error is <= target
         width  the widest 95% interval of a group is <= target
     budget: stop, answered or not, at so many labelled items; None: no limit.
+    min_per_group: labels that every group in question must have before the rule may hold; all of
+        its items if it has fewer.
 
     Raises:
         ValueError: a field lies outside its range.
@@ -71,14 +75,15 @@ class StopRule:
     target: float
     confidence: float | None = None
     budget: int | None = None
+    min_per_group: int = 0
 
     def __post_init__(self) -> None:
         _one_of("kind", self.kind, get_args(RuleKind))
-        in_range = 0 <= self.target < 1 if self.kind == "rope" else 0 < self.target <= 1
-        if not in_range:
+        highest = 1.0 if self.kind == "mrr" else np.inf  # costs are of any size
+        if not (self.kind == "rope" and self.target == 0) and not 0 < self.target <= highest:
             raise ValueError(
-                f"the target of {self.kind} is {self.target}, expected a number in "
-                f"{'[0, 1)' if self.kind == 'rope' else '(0, 1]'}."
+                f"the target of {self.kind} is {self.target}, expected a number "
+                + {"mrr": "in (0, 1].", "rope": ">= 0."}.get(self.kind, "> 0.")
             )
         if self.kind in ("mrr", "rope"):
             if self.confidence is None or not 0 < self.confidence <= 1:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.core.belief import Belief, group_size
+from worker.core.drawing import draw
 from worker.core.marginals import SLACK, FiniteMarginal, Marginal
-from worker.core.posterior import Belief, draw, group_size, marginals, mean
+from worker.core.posterior import marginals, mean
 from worker.core.question import Which
-from worker.core.supposing import mirrored
 
 Floats = NDArray[np.float64]
 
@@ -92,7 +93,10 @@ def set_confidence(
     Raises:
         ValueError: nothing is chosen, or a chosen group is unknown or has no items.
     """
-    laws = dict(enumerate(marginals(b if which == "lowest" else mirrored(b))))
+    laws = {
+        g: law.mirrored() if law is not None and which == "highest" else law
+        for g, law in enumerate(marginals(b))
+    }
     members = [law for law in (laws.pop(g, None) for g in chosen) if law is not None]
     if not members or len(members) < len(chosen):
         raise ValueError(

@@ -3,22 +3,40 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.posterior import Belief, cell_mean, cell_strength, group_size, unlabelled
+from worker.core.belief import Belief, group_share, group_size, unlabelled
+from worker.core.moments import moments
 
 Floats = NDArray[np.float64]
 
 
-def variance_drop(b: Belief, theta: Floats | None = None) -> Floats:
-    """How far a label in each cell is expected to lower the variance of its group's accuracy.
+def question_drop(b: Belief) -> Floats:
+    """(C,) how far a label in each cell is expected to lower the squared error that is estimated.
+
+    That is sum_g p_g Var(V_g), or p_g^2 where the groups' sum is asked (the ECE of a pool).
+
+    Source:
+        The reward for groupwise accuracy of Ji, Logan, Smyth & Steyvers (AAAI 2021), Table 1;
+        here under the predictive, for every metric.
+    """
+    return group_weight(b)[b.group] * moments(b).drop
+
+
+def group_weight(b: Belief) -> Floats:
+    """(G,) what a group's variance counts in the squared error that is estimated."""
+    share = group_share(b)
+    return share**2 if b.metric.pooled else share
+
+
+def drawn_drop(b: Belief, theta: Floats) -> Floats:
+    """(C,) drop of Var(group's accuracy) by a label in each cell, expected at drawn rates.
 
     With M unlabelled items, S labels and pseudo-counts, and mean rate mu in the cell, the finite
-    population's beta-binomial variance of the cell's count, M mu (1 - mu)(S + M)/(S + 1), drops by
-    mu (1 - mu) (S + M)^2/(S + 1)^2 under the predictive; over N_g^2 for the group's accuracy. The
-    infinite population's Beta variance drops by Var/(S + 1).
+    population's beta-binomial variance of the cell's count is M mu (1 - mu)(S + M)/(S + 1); the
+    Beta's, for the infinite one, mu (1 - mu)/(S + 1). The "drop" is negative where the likely
+    outcome would be a surprise. With several nodes mu and S are their posterior means.
 
     Args:
-        theta: (C,) drawn rates of right answers, to take the expectation there and not under the
-            predictive. The "drop" is then negative where the likely outcome would be a surprise.
+        theta: (C,) drawn rates of right answers.
 
     Returns:
         (C,), squared accuracy; 0 for cells without unlabelled items.
@@ -28,27 +46,25 @@ def variance_drop(b: Belief, theta: Floats | None = None) -> Floats:
 
     Source:
         The reward for groupwise accuracy of Ji, Logan, Smyth & Steyvers (AAAI 2021), Table 1,
-        without p_g; they know the infinite population, one cell a group, and a drawn theta only.
+        without p_g; they know the infinite population and one cell a group only.
     """
-    left, strength, mu = unlabelled(b), cell_strength(b), cell_mean(b)
-    reach = np.ones_like(mu)  # how the cell's rate weighs in its group's accuracy
-    if b.population == "finite":
-        reach = 1 / np.maximum(group_size(b)[b.group], 1)
-    if theta is None:
-        drop = mu * (1 - mu) / (strength + 1) ** 2
-        if b.population == "finite":
-            drop = drop * (strength + left) ** 2
-    else:
-        if np.shape(theta) != mu.shape:
-            raise ValueError(
-                f"theta has shape {np.shape(theta)}, but the belief covers {mu.size} cells; "
-                "pass one drawn rate a cell."
-            )
-        a, c = b.alpha + b.right, b.beta + b.wrong
-        expected = theta * _variance(b, left - 1, a + 1, c)
-        expected += (1 - theta) * _variance(b, left - 1, a, c + 1)
-        drop = _variance(b, left, a, c) - expected
-    return np.where(left > 0, drop * reach**2, 0.0)
+    if np.shape(theta) != b.group.shape:
+        raise ValueError(
+            f"theta has shape {np.shape(theta)}, but the belief covers {b.group.size} cells; "
+            "pass one drawn rate a cell."
+        )
+    known = moments(b)
+    weight = known.weight[b.group]
+    strength = (weight * (b.alpha + b.beta)).sum(axis=1) + b.right + b.wrong
+    a = known.rate * strength
+    c = strength - a
+    left = unlabelled(b)
+    expected = theta * _variance(b, left - 1, a + 1, c)
+    expected += (1 - theta) * _variance(b, left - 1, a, c + 1)
+    reach = 1 / np.maximum(group_size(b)[b.group], 1)
+    if b.population == "infinite":
+        reach = reach * b.size
+    return np.where(left > 0, (_variance(b, left, a, c) - expected) * reach**2, 0.0)
 
 
 def _variance(b: Belief, left: NDArray[np.int64], a: Floats, c: Floats) -> Floats:

@@ -5,18 +5,12 @@ from typing import Literal
 
 import numpy as np
 
+from worker.core.belief import Belief, by_group, group_labelled, group_size, unlabelled
 from worker.core.comparison import Region, pairs_asked, regions
-from worker.core.posterior import (
-    Belief,
-    by_group,
-    group_labelled,
-    group_size,
-    interval,
-    unlabelled,
-    variance,
-)
+from worker.core.posterior import interval, variance
 from worker.core.question import TASK_OF_RULE, Question, StopRule
 from worker.core.ranking import mrr_confidence, ranking
+from worker.core.rewards import group_weight
 
 Reason = Literal["answered", "budget", "exhausted", "open"]
 RegionName = Literal["below", "within", "above"]
@@ -26,9 +20,9 @@ _REGION_NAMES: tuple[RegionName, RegionName, RegionName] = ("below", "within", "
 
 @dataclass(frozen=True, slots=True)
 class PairVerdict:
-    """Where the difference of accuracies g1 - g2 lies: probabilities, and the likeliest region.
+    """Where the difference of values g1 - g2 lies: probabilities, and the likeliest region.
 
-    below: g1 is less accurate by more than epsilon; within: practically equal; above: the reverse.
+    below: g1 is lower by more than epsilon; within: practically equal; above: the reverse.
     """
 
     g1: int
@@ -124,7 +118,7 @@ def decide(
     reason: Reason = "open"
     if certain and left == 0:
         reason = "exhausted"
-    elif report.holds and group_labelled(b).any():
+    elif report.holds and _are_enough(b, rule, report):
         reason = "answered"
     elif left == 0:
         reason = "exhausted"
@@ -141,6 +135,13 @@ def decide(
         pairs=report.pairs,
         labels=spent,
     )
+
+
+def _are_enough(b: Belief, rule: StopRule, report: _Report) -> bool:
+    """Whether there is a label at all, and every group in question has its least number."""
+    labels = group_labelled(b)
+    least = np.minimum(rule.min_per_group, group_size(b))
+    return bool(labels.any()) and bool((labels >= least)[list(report.groups)].all())
 
 
 def _identify(
@@ -194,8 +195,7 @@ def _estimate(b: Belief, rule: StopRule) -> _Report:
     sizes = group_size(b)
     filled = np.flatnonzero(sizes)
     if rule.kind == "rmse":
-        share = sizes[filled] / sizes.sum()
-        value = float(np.sqrt(share @ variance(b)[filled]))
+        value = float(np.sqrt(group_weight(b)[filled] @ variance(b)[filled]))
     else:
         value = float(np.diff(interval(b)[filled]).max())
     return _Report(holds=value <= rule.target, groups=tuple(filled.tolist()), value=value)

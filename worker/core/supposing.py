@@ -1,15 +1,53 @@
-"""Beliefs that are not held but tried out: one label later, queue returned, turned round."""
+"""Beliefs one step further: one label later, or as if the queue had come back."""
 
-from dataclasses import replace
+from typing import TypeVar
 
-from worker.core.posterior import Belief, Counts, cell_mean
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.belief import Belief, Counts
+from worker.core.metrics import Errors
+from worker.core.moments import carried_over, moments
+
+T = TypeVar("T")
+
+# What depends on prior and pool only, and so stays when the tally changes.
+_LASTING = ("log_norm", "group_size", "starts")
+
+
+def labelled(b: Belief, cell: int, outcome: int) -> Belief:
+    """The belief after one more label in `cell`; what belongs to other groups is not worked anew.
+
+    Args:
+        outcome: 0 for a right answer, j >= 1 for an error of kind j - 1.
+
+    Raises:
+        ValueError: the cell has no unlabelled items.
+    """
+    if b.right[cell] + b.wrong[cell] >= b.size[cell]:
+        raise ValueError(
+            f"cell {cell} has {b.size[cell]} items, all labelled; no further label can be of it."
+        )
+    right, wrong, errors = b.right, b.wrong, b.errors
+    if outcome == 0:
+        right = right.copy()
+        right[cell] += 1
+    else:
+        wrong = wrong.copy()
+        wrong[cell] += 1
+        if errors is not None:
+            counts = errors.counts.copy()
+            counts[cell, outcome - 1] += 1
+            errors = _with(errors, counts=counts)
+    return _after(b, right, wrong, errors, b.group[cell : cell + 1])
 
 
 def with_pending(b: Belief, pending: Counts) -> Belief:
     """The belief as if the claimed items had come back with their expected outcomes.
 
-    So the variance of a group shrinks with every item queued in it, while its mean stays: what is
-    already on its way to an annotator is not asked for again. To choose by, never to decide by.
+    So the variance of a group shrinks with every item queued in it, while its mean hardly moves:
+    what is already on its way to an annotator is not asked for again. To choose by, never to
+    decide by.
 
     Args:
         pending: (C,) whole, >= 0; claimed and not yet judged.
@@ -17,17 +55,79 @@ def with_pending(b: Belief, pending: Counts) -> Belief:
     Raises:
         ValueError: a cell has more labelled and pending items than items.
     """
-    rate = cell_mean(b)
-    return replace(b, right=b.right + pending * rate, wrong=b.wrong + pending * (1 - rate))
+    at = np.flatnonzero(pending)
+    if not at.size:
+        return b
+    over = at[(b.right + b.wrong + pending)[at] > b.size[at] + 1e-6]
+    if over.size:
+        c = int(over[0])
+        raise ValueError(
+            f"cell {c} has {pending[c]} pending items beside {b.right[c] + b.wrong[c]} labelled "
+            f"ones, but {b.size[c]} in all; derive them from the same state."
+        )
+    rate = moments(b).rate[at]
+    right, wrong = b.right.astype(np.float64), b.wrong.astype(np.float64)
+    right[at] += pending[at] * rate
+    wrong[at] += pending[at] * (1 - rate)
+    errors = b.errors
+    if errors is not None:
+        behind = errors.counts[at] + errors.prior[at]
+        counts = errors.counts.astype(np.float64)
+        counts[at] += (pending[at] * (1 - rate))[:, None] * behind / behind.sum(1, keepdims=True)
+        errors = _with(errors, counts=counts)
+    return _after(b, right, wrong, errors, np.unique(b.group[at]))
 
 
-def labelled(b: Belief, cell: int, is_right: bool) -> Belief:
-    """The belief after one more label in `cell`."""
-    counts = (b.right if is_right else b.wrong).copy()
-    counts[cell] += 1
-    return replace(b, right=counts) if is_right else replace(b, wrong=counts)
+def with_prior(
+    b: Belief,
+    alpha: NDArray[np.float64],
+    beta: NDArray[np.float64],
+    node: NDArray[np.float64],
+    errors: Errors | None = None,
+) -> Belief:
+    """The same tally with another prior; `errors` with another prior too, if they are given.
+
+    Raises:
+        ValueError: as `Belief`.
+    """
+    return Belief(
+        b.group, b.size, b.right, b.wrong, alpha, beta, b.n_groups, b.population, node,
+        b.metric, errors or b.errors,
+    )  # fmt: skip
 
 
-def mirrored(b: Belief) -> Belief:
-    """The belief about every group's share of wrong answers: right and wrong change places."""
-    return replace(b, right=b.wrong, wrong=b.right, alpha=b.beta, beta=b.alpha)
+def with_tally(b: Belief, counts: NDArray[np.int64]) -> Belief:
+    """The same prior with another tally.
+
+    Args:
+        counts: (C, 1 + L) right answers and errors of each kind (of one kind, if all are alike).
+
+    Raises:
+        ValueError: as `Belief`.
+    """
+    errors = Errors(counts[:, 1:], b.errors.prior) if b.errors is not None else None
+    return Belief(
+        b.group, b.size, counts[:, 0], counts[:, 1:].sum(axis=1), b.alpha, b.beta, b.n_groups,
+        b.population, b.node, b.metric, errors,
+    )  # fmt: skip
+
+
+def _after(
+    b: Belief, right: Counts, wrong: Counts, errors: Errors | None, groups: NDArray[np.int64]
+) -> Belief:
+    """`b` with another tally in `groups`; valid by construction, hence not checked again."""
+    right.setflags(write=False)
+    wrong.setflags(write=False)
+    memo = {name: b._memo[name] for name in _LASTING if name in b._memo}
+    after = _with(b, right=right, wrong=wrong, errors=errors, _memo=memo)
+    carried_over(b, after, groups)
+    return after
+
+
+def _with(frozen: T, **changes: object) -> T:
+    """`dataclasses.replace` without the checks of the class."""
+    kind = type(frozen)
+    copy = object.__new__(kind)
+    for name in kind.__slots__:  # type: ignore[attr-defined]
+        object.__setattr__(copy, name, changes.get(name, getattr(frozen, name)))
+    return copy

@@ -17,6 +17,7 @@ from worker.plan.column_roles import (
     Roles,
     roles_of,
 )
+from worker.plan.model import as_id
 from worker.pool.predictions import without_shared_prefix
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
@@ -52,7 +53,7 @@ def draft_plan(
     )
     folder = Path(plan_path).resolve().parent
     return _TEMPLATE.format(
-        assessment=_quoted(assessment or _as_id(path)),
+        assessment=_quoted(assessment or as_id(path)),
         predictions=_quoted(_relative(path.resolve(), folder)),
         pool=_pool(roles),
     )
@@ -116,11 +117,6 @@ def _relative(path: Path, folder: Path) -> str:
         return str(path)
 
 
-def _as_id(path: Path) -> str:
-    words = re.sub(r"[^A-Za-z0-9]+", "-", path.name.split(".")[0]).strip("-")[:64].rstrip("-")
-    return words or "assessment"
-
-
 def _as_key(column: str) -> str:
     key = re.sub(r"\W", "_", column, flags=re.ASCII)
     return f"{key}_shown" if key == "item_id" else key
@@ -143,22 +139,27 @@ pool:
   # predicted_class, score_bin(10), equal_mass_bin(10), superclass(map.csv) (columns class and
   # superclass), a column's name, or a list of these for their product.
   groups: predicted_class
-  strata: 1                    # strata of the score inside every group; 1: none
+  strata: 8                    # strata of the score inside every group; 1: none
 
 question:
   # identify: which groups are the worst (or best)?   compare: do groups differ?
-  # estimate: how accurate is every group?
+  # estimate: how good is every group?
   task: identify
+  # accuracy; bias: mean score less accuracy; ece: calibration error; tpr: true positive rate;
+  # cost: expected cost of the errors; confusion: the whole matrix (estimate only)
   metric: accuracy
   which: lowest                # identify: lowest or highest
   top: 1                       # identify: how many groups
   tolerance: 0.0               # identify: groups closer than this count as equal
   # compare: all               # compare: all pairs, [cat, dog], or a list of such pairs
+  # bins: 10                   # ece: score bins of equal width, or equal_mass(10)
+  # costs: costs.csv           # cost: rows true classes, columns predicted; or human, superclass
+  # positive: cat              # tpr: the class that is to be found
 
-# What is believed before the first label: uniform (any accuracy is as likely as any other) or
-# informative (the classifier's own scores); strength: worth how many labels.
-prior: {{kind: uniform, strength: 2}}
-strategy: thompson             # thompson: where it tells most; random: anywhere
+# What is believed before the first label: empirical (the scores, corrected and weighed by what
+# the labels show), informative (the scores as they are, worth `strength` labels) or uniform.
+prior: {{kind: empirical}}
+strategy: assay                # where a label tells most; random: anywhere
 
 stop:
   # One rule, that of the task:
@@ -166,8 +167,10 @@ stop:
   # rope: {{epsilon: 0.05, confidence: 0.95}}      # compare: differ by more than epsilon or not
   # rmse: 0.02                                   # estimate: expected error over all groups
   # width: 0.1                                   # estimate: widest 95% interval
-  guarantee: posterior
+  guarantee: posterior         # or anytime: holds however often one looks, and costs more labels
   budget: null                 # at most so many labels; null: no limit
+  min_per_group: 0             # labels that every group must have before the rule may fire
+  looks: 1                     # the rule must hold at so many consecutive looks
 
 annotation:
   control: null                # name of the <Choices> in the labelling config; null: the only one

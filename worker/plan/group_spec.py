@@ -23,6 +23,11 @@ class GroupBy:
     n_bins: int = 0  # the two kinds of bins
     map_path: str = ""  # kind "superclass"
 
+    @property
+    def is_score_bin(self) -> bool:
+        """Whether the items are grouped by their score."""
+        return self.kind in ("score_bin", "equal_mass_bin")
+
     def __str__(self) -> str:
         match self.kind:
             case "column":
@@ -66,6 +71,25 @@ def group_factor(text: str) -> GroupBy:
     raise ValueError(
         f"came {text}, but the forms with brackets are score_bin(10), equal_mass_bin(10) "
         f"and superclass(map.csv){did_you_mean(name, _CALLS)}"
+    )
+
+
+def bins_spec(bins: object) -> GroupBy:
+    """Read `question.bins`: a number of bins of equal width, or `equal_mass(10)`.
+
+    Raises:
+        ValueError: something else, or a bad number of bins.
+    """
+    if isinstance(bins, int) and not isinstance(bins, bool) and 1 <= bins <= MOST_BINS:
+        return GroupBy("score_bin", n_bins=bins)
+    call = _CALL.fullmatch(bins.strip()) if isinstance(bins, str) else None
+    if call is not None and call["name"] == "equal_mass":
+        argument = call["argument"].strip()
+        if argument.isdecimal() and 1 <= int(argument) <= MOST_BINS:
+            return GroupBy("equal_mass_bin", n_bins=int(argument))
+    raise ValueError(
+        f"came {bins!r}, expected a whole number of bins from 1 to {MOST_BINS}, as in 10 (of equal "
+        "width) or equal_mass(10)"
     )
 
 

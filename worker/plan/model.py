@@ -2,19 +2,34 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from worker.errors import PlanError
-from worker.plan.fields import FilePath, Mistakes, Name, Number, PlanPart, Whole, later
+from worker.plan.defaults import usual_strength, with_defaults
+from worker.plan.fields import FilePath, Mistakes, Name, PlanPart, Whole, later
+from worker.plan.fitting import mistakes_between
 from worker.plan.group_spec import GroupBy, group_factors
 from worker.plan.mistakes import sentences
 from worker.plan.pool_part import PoolPlan
-from worker.plan.question_part import QuestionPlan, StopPlan
+from worker.plan.prior_part import PriorPlan
+from worker.plan.question_part import QuestionPlan
 from worker.plan.source import read_yaml
+from worker.plan.stop_part import StopPlan
 
+Strategy = Literal[
+    "random", "thompson", "top-two", "multiple-play", "epsilon-greedy", "bayes-ucb", "assay"
+]
 _ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
@@ -32,15 +47,6 @@ def _web_address(text: str) -> str:
     if not text.startswith(("http://", "https://")):
         raise ValueError(f"came {text!r}, expected an address such as http://localhost:8080")
     return text.rstrip("/")
-
-
-class PriorPlan(PlanPart):
-    """What is believed before the first label, worth `strength` labels a group."""
-
-    kind: Annotated[
-        Literal["uniform", "informative"], later("uniform and informative", "empirical")
-    ] = "uniform"
-    strength: Annotated[Number, Field(gt=0)] = 2.0
 
 
 class AnnotationPlan(PlanPart):
@@ -89,7 +95,10 @@ class LabelStudioPlan(PlanPart):
 
 
 class Plan(PlanPart):
-    """An assessment as it was asked for; checked in itself, not yet against the predictions."""
+    """An assessment as it was asked for; checked in itself, not yet against the predictions.
+
+    Every default is filled in, also those that follow from other keys (`worker.plan.defaults`).
+    """
 
     assessment: Annotated[Name, AfterValidator(_assessment_id)]
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 1
@@ -97,17 +106,16 @@ class Plan(PlanPart):
     pool: PoolPlan
     question: QuestionPlan
     prior: PriorPlan = PriorPlan()
-    strategy: Annotated[
-        Literal["random", "thompson"],
-        later(
-            "random and thompson",
-            "top-two", "multiple-play", "epsilon-greedy", "bayes-ucb", "assay",
-        ),
-    ] = "thompson"  # fmt: skip
+    strategy: Strategy = "assay"
     stop: StopPlan = StopPlan()
     annotation: AnnotationPlan = AnnotationPlan()
     queue: QueuePlan = QueuePlan()
     label_studio: LabelStudioPlan = LabelStudioPlan()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, values: Any) -> Any:
+        return with_defaults(values) if isinstance(values, dict) else values
 
     @field_validator("pool")
     @classmethod
@@ -121,37 +129,67 @@ class Plan(PlanPart):
     @classmethod
     def _rule_of_the_task(cls, stop: StopPlan, info: ValidationInfo) -> StopPlan:
         question: QuestionPlan | None = info.data.get("question")
-        return stop.fitted_to(question.task) if question is not None else stop
+        return stop.fitted_to(question) if question is not None else stop
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        found = mistakes_between(self.pool, self.question, self.prior, self.stop, self.population)
+        if found:
+            raise Mistakes(found)
+        return self
 
     def warnings(self) -> list[str]:
         """Return what is allowed but probably not meant."""
-        if self.prior.kind == "uniform" and self.pool.strata > 1:
-            return [
+        found, prior = [], self.prior
+        if prior.kind == "uniform" and self.pool.strata > 1:
+            found.append(
                 f"pool.strata is {self.pool.strata} with a uniform prior: a uniform prior in every "
                 "stratum adds up to a far too certain one for the group, so the assessment may "
-                "stop too early; use `strata: 1`, or `prior: {kind: informative}`"
-            ]
-        return []
+                "stop too early; use `strata: 1`, or `prior: {kind: empirical}`"
+            )
+        if prior.kind == "empirical" and prior.strength != usual_strength(self.question.metric):
+            found.append(
+                f"prior.strength is {prior.strength:g} with an empirical prior, whose strength is "
+                "fitted to the labels: it has no effect; leave it out, or use `kind: informative`"
+            )
+        return found
 
 
-def load_plan(path: Path | str) -> Plan:
+def load_plan(path: Path | str, for_simulation: bool = False) -> Plan:
     """Read and check a plan file; the paths in it are taken relative to its folder.
+
+    Args:
+        path: the YAML file.
+        for_simulation: nobody will label anything, so `assessment` and `pool.data` may be absent.
 
     Raises:
         PlanError: it cannot be read, or is not a plan: all its mistakes, one a line.
     """
     path = Path(path)
     values, lines = read_yaml(path)
+    if for_simulation:
+        values = {"assessment": as_id(path)} | values
+        if isinstance(values.get("pool"), dict):
+            values["pool"] = {"data": {}} | values["pool"]
+    context = {"folder": path.resolve().parent, "for_simulation": for_simulation}
     try:
-        return Plan.model_validate(values, context={"folder": path.resolve().parent})
+        return Plan.model_validate(values, context=context)
     except ValidationError as error:
         raise PlanError(sentences(error, Plan, lines), str(path)) from error
+
+
+def as_id(path: Path) -> str:
+    """Return the name of a file as an assessment's id."""
+    words = re.sub(r"[^A-Za-z0-9]+", "-", path.name.split(".")[0]).strip("-")[:64].rstrip("-")
+    return words or "assessment"
 
 
 def plan_hash(plan: Plan) -> str:
     """Return the SHA-256 (hex) of the plan, the same on every machine: folders do not count."""
     values = plan.model_dump(mode="json")
     values["pool"] = without_folders(plan.pool)
+    for key, file in plan.question.paths.items():
+        values["question"][key.removeprefix("question.")] = file.name
     if plan.label_studio.config is not None:
         values["label_studio"]["config"] = plan.label_studio.config.name
     return hashlib.sha256(canonical_json(values).encode()).hexdigest()

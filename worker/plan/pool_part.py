@@ -45,8 +45,9 @@ def _probability_columns(columns: str | tuple[str, ...] | None) -> str | tuple[s
     return columns
 
 
-def _data(data: dict[str, str]) -> dict[str, str]:
-    if not data:
+def _data(data: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+    # A simulation shows nothing to anybody; its plan may be stored and read again as it is.
+    if not data and info.context and not info.context.get("for_simulation"):
         raise ValueError("came no columns, expected what annotators see, as in {image: image_url}")
     if RESERVED_KEY in data:
         raise ValueError(f"the key {RESERVED_KEY} is Assay's own; call the annotators' key another")
@@ -101,6 +102,11 @@ class PoolPlan(PlanPart):
         return tuple(Path(f.map_path) for f in self.factors if f.kind == "superclass")
 
     @property
+    def has_scores(self) -> bool:
+        """Whether the classifier says how sure it is."""
+        return self.probabilities is not None or self.score is not None
+
+    @property
     def is_list_column(self) -> bool:
         """Whether one column holds all probabilities of an item as a list."""
         return isinstance(self.probabilities, str)
@@ -109,6 +115,7 @@ class PoolPlan(PlanPart):
     def _consistent(self) -> Self:
         found = [
             *self._mistakes_of_the_prediction(),
+            *self._mistakes_without_scores(),
             *self._numbers_used_as_text(),
             *_leaks(self.data, self._hidden()),
         ]
@@ -122,7 +129,8 @@ class PoolPlan(PlanPart):
         given = {"predicted": self.predicted, "score": self.score}
         missing = [key for key, column in given.items() if column is None]
         if columns is None:
-            return [("", f"came no {' and no '.join(missing)}, {one}")] if missing else []
+            text = f"came no {' and no '.join(missing)}, {one} (the score may be left out)"
+            return [("", text)] if self.predicted is None else []
         found = []
         if len(missing) < len(given):
             found.append(("probabilities", f"came beside {' or '.join(given)}, {one}"))
@@ -133,6 +141,19 @@ class PoolPlan(PlanPart):
         if isinstance(columns, tuple) and classes is not None and len(classes) != len(columns):
             text = f"came {len(classes)} for {len(columns)} probability columns, expected as many"
             found.append(("classes", f"{text}, in the same order"))
+        return found
+
+    def _mistakes_without_scores(self) -> list[tuple[str, str]]:
+        if self.has_scores or self.predicted is None:
+            return []
+        cure = "but the pool has no scores; give `score`, or"
+        found = [
+            ("groups", f"came {factor}, {cure} group by something else")
+            for factor in self.factors
+            if factor.is_score_bin
+        ]
+        if self.strata > 1:
+            found.append(("strata", f"came {self.strata}, {cure} write 1"))
         return found
 
     def _numbers_used_as_text(self) -> list[tuple[str, str]]:

@@ -1,22 +1,36 @@
-"""The parts of the plan that say what is asked, and when the answer is good enough."""
+"""The part of the plan that says what is asked about the groups."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from worker.plan.fields import Mistakes, Number, PlanPart, Whole, later
+from worker.plan.fields import FilePath, Mistakes, Name, Number, PlanPart, Whole, later
+from worker.plan.group_spec import GroupBy, bins_spec
 
 Task = Literal["identify", "estimate", "compare"]
-RuleKind = Literal["mrr", "rope", "rmse", "width"]
-RULES_OF_TASK: dict[Task, tuple[RuleKind, ...]] = {
-    "identify": ("mrr",),
-    "compare": ("rope",),
-    "estimate": ("rmse", "width"),
-}
-DEFAULT_RMSE = 0.02
-
+Metric = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr"]
 Pairs = tuple[tuple[str, str], ...]
-Share = Annotated[Number, Field(gt=0, lt=1)]
+
+DEFAULT_BINS = 10
+DEFAULT_COST_RATIO = 10.0
+NAMED_COSTS = ("human", "superclass")
+_WORST_IS_HIGHEST = ("bias", "ece", "cost")
+_METRIC_OF_KEY: dict[str, Metric] = {
+    "costs": "cost",
+    "cost_ratio": "cost",
+    "superclasses": "cost",
+    "people": "cost",
+    "positive": "tpr",
+    "bins": "ece",
+}
 
 
 def _pairs(value: Any) -> Any:
@@ -48,112 +62,131 @@ def _different(value: Pairs | Literal["all"] | None) -> Pairs | Literal["all"] |
     return value
 
 
+def _costs(value: Any) -> Any:
+    if value is not None and not (isinstance(value, str | Path) and str(value).strip()):
+        raise ValueError(f"came {value!r}, expected human, superclass, or the path of a CSV file")
+    return value if value is None else str(value)
+
+
+def _bins(value: Any) -> Any:
+    if value is not None:
+        bins_spec(value)
+    return value
+
+
 class QuestionPlan(PlanPart):
     """What the assessment is to find out about the groups."""
 
     task: Annotated[Task, later("identify, estimate and compare", "evaluate")]
-    metric: Annotated[
-        Literal["accuracy"], later("accuracy", "bias", "ece", "cost", "confusion", "tpr")
-    ] = "accuracy"
+    metric: Metric = "accuracy"
     which: Literal["lowest", "highest"] = "lowest"
     top: Annotated[Whole, Field(ge=1)] = 1
     compare: Annotated[
         Pairs | Literal["all"] | None, BeforeValidator(_pairs), AfterValidator(_different)
     ] = None
-    tolerance: Annotated[Number, Field(ge=0, lt=1)] = 0.0
+    tolerance: Annotated[Number, Field(ge=0)] = 0.0
+    bins: Annotated[int | str | None, BeforeValidator(_bins)] = None
+    costs: Annotated[str | None, BeforeValidator(_costs)] = None
+    cost_ratio: Annotated[Number, Field(gt=0)] | None = None
+    superclasses: FilePath | None = None
+    people: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
+    positive: Name | None = None
+
+    @property
+    def bin_factor(self) -> GroupBy | None:
+        """The score bins inside every group that the metric ece asks for."""
+        return None if self.bins is None else bins_spec(self.bins)
+
+    @property
+    def cost_path(self) -> Path | None:
+        """The file with the costs, if they are not called by name."""
+        is_named = self.costs is None or self.costs in NAMED_COSTS
+        return None if is_named else Path(str(self.costs))
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The files that the question needs, by their keys in the plan."""
+        files = {"question.costs": self.cost_path, "question.superclasses": self.superclasses}
+        return {key: path for key, path in files.items() if path is not None}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults_of_the_metric(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        is_high = values.get("metric") in _WORST_IS_HIGHEST
+        filled: dict[str, Any] = {"which": "highest" if is_high else "lowest"} | values
+        if values.get("costs") in NAMED_COSTS and values.get("cost_ratio") is None:
+            filled["cost_ratio"] = DEFAULT_COST_RATIO
+        return filled
+
+    @field_validator("costs")
+    @classmethod
+    def _beside_the_plan(cls, costs: str | None, info: ValidationInfo) -> str | None:
+        folder: Path | None = (info.context or {}).get("folder")
+        if costs is None or costs in NAMED_COSTS or folder is None:
+            return costs
+        return str(folder / Path(costs).expanduser())
 
     @model_validator(mode="after")
-    def _fits_the_task(self) -> Self:
+    def _consistent(self) -> Self:
+        found = [*self._mistakes_of_the_task(), *self._mistakes_of_the_metric()]
+        if found:
+            raise Mistakes(found)
+        return self
+
+    def _mistakes_of_the_task(self) -> list[tuple[str, str]]:
         found = []
         if self.task == "compare" and self.compare is None:
             found.append(("compare", "missing; expected [group, group], a list of pairs, or all"))
         if self.task != "compare" and self.compare is not None:
             found.append(("compare", f"only the task compare has it; the task is {self.task}"))
         if self.task != "identify":
-            of_identify = QuestionPlan.model_fields
+            usual = {
+                "which": "highest" if self.metric in _WORST_IS_HIGHEST else "lowest",
+                "top": 1,
+                "tolerance": 0.0,
+            }
             found.extend(
                 (key, f"only the task identify has it; the task is {self.task}")
-                for key in ("which", "top", "tolerance")
-                if getattr(self, key) != of_identify[key].default
+                for key, value in usual.items()
+                if getattr(self, key) != value
             )
+        if self.metric == "confusion" and self.task != "estimate":
+            text = f"came confusion, a matrix for which the task {self.task} has no order; use"
+            cure = "`task: estimate`, or `metric: cost`, which sums the matrix up to one number"
+            found.append(("metric", f"{text} {cure}"))
+        return found
+
+    def _mistakes_of_the_metric(self) -> list[tuple[str, str]]:
+        found = [
+            (key, f"only the metric {metric} has it; the metric is {self.metric}")
+            for key, metric in _METRIC_OF_KEY.items()
+            if getattr(self, key) is not None and self.metric != metric
+        ]
         if found:
-            raise Mistakes(found)
-        return self
+            return found
+        if self.metric != "cost" and self.tolerance >= 1:
+            found.append(("tolerance", f"came the number {self.tolerance}, expected a number < 1"))
+        if self.metric == "tpr" and self.positive is None:
+            found.append(("positive", "missing; name the class whose rate is meant"))
+        if self.metric == "cost":
+            found.extend(self._mistakes_of_the_costs())
+        return found
 
-
-class MrrRule(PlanPart):
-    """Stop when P(mean reciprocal rank >= threshold) >= confidence."""
-
-    threshold: Annotated[Number, Field(gt=0, le=1)] = 0.99
-    confidence: Share = 0.95
-
-
-class RopeRule(PlanPart):
-    """Stop when every pair's difference is below, within or above ±epsilon with confidence."""
-
-    epsilon: Annotated[Number, Field(ge=0, lt=1)] = 0.05
-    confidence: Share = 0.95
-
-
-class StopPlan(PlanPart):
-    """When the answer is good enough, or enough has been spent on it."""
-
-    mrr: MrrRule | None = None
-    rope: RopeRule | None = None
-    rmse: Share | None = None
-    width: Share | None = None
-    guarantee: Annotated[Literal["posterior"], later("posterior", "anytime")] = "posterior"
-    budget: Annotated[Whole, Field(ge=1)] | None = None
-
-    @property
-    def rules(self) -> tuple[RuleKind, ...]:
-        """The rules that are given; one, once the plan is read."""
-        given: dict[RuleKind, object] = {
-            "mrr": self.mrr, "rope": self.rope, "rmse": self.rmse, "width": self.width
-        }  # fmt: skip
-        return tuple(kind for kind, rule in given.items() if rule is not None)
-
-    @property
-    def kind(self) -> RuleKind:
-        """The rule of the plan."""
-        return self.rules[0]
-
-    @property
-    def target(self) -> float:
-        """What the rule's number must reach: the threshold, epsilon, or the error or width."""
-        if self.mrr is not None:
-            return self.mrr.threshold
-        if self.rope is not None:
-            return self.rope.epsilon
-        target = self.rmse if self.rmse is not None else self.width
-        assert target is not None, "a plan that is read has a rule"
-        return target
-
-    @property
-    def confidence(self) -> float | None:
-        """How probable the claim must be; None where the rule is about an error or a width."""
-        rule = self.mrr or self.rope
-        return rule.confidence if rule else None
-
-    def fitted_to(self, task: Task) -> Self:
-        """Return the stop rule for a task, with the task's own rule where none is given.
-
-        Raises:
-            ValueError: more than one rule, or one that another task has.
-        """
-        known = RULES_OF_TASK[task]
-        if not self.rules:
-            default: dict[Task, dict[str, object]] = {
-                "identify": {"mrr": MrrRule()},
-                "compare": {"rope": RopeRule()},
-                "estimate": {"rmse": DEFAULT_RMSE},
-            }
-            return self.model_copy(update=default[task])
-        if len(self.rules) > 1:
-            raise ValueError(
-                f"came {' and '.join(self.rules)}, expected one rule; the task {task} has "
-                f"{' or '.join(known)}"
+    def _mistakes_of_the_costs(self) -> list[tuple[str, str]]:
+        if self.costs is None:
+            return [("costs", "missing; expected the path of a CSV file, human, or superclass")]
+        found: list[tuple[str, str]] = []
+        if self.costs not in NAMED_COSTS:
+            found.extend(
+                (key, "only the costs human and superclass have it; the file says it all")
+                for key in ("cost_ratio", "superclasses")
+                if getattr(self, key) is not None
             )
-        if self.kind not in known:
-            raise ValueError(f"came {self.kind}, but the task {task} has {' or '.join(known)}")
-        return self
+        if self.people is not None and self.costs != "human":
+            found.append(("people", f"only the costs human have it; the costs are {self.costs}"))
+        if self.costs == "superclass" and self.superclasses is None:
+            text = "missing; give a CSV file with the columns class and superclass"
+            found.append(("superclasses", text))
+        return found

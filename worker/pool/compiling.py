@@ -6,21 +6,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from worker.errors import PoolChanged, PredictionsError
+from worker.nearest import nearest
 from worker.plan import Plan, canonical_json, without_folders
-from worker.pool.file import (
-    FORMAT_VERSION,
-    OWN_COLUMNS,
-    Pool,
-    Stat,
-    open_pool,
-    sha256_of,
-    stat_of,
-    write_pool,
-)
-from worker.pool.groups import cell_codes, group_codes
+from worker.plan.fitting import OF_TRUE_CLASSES
+from worker.plan.question_part import NAMED_COSTS
+from worker.pool.costs import read_costs
+from worker.pool.file import FORMAT_VERSION, OWN_COLUMNS, Pool, open_pool
+from worker.pool.groups import cell_codes, group_codes, unit_codes
+from worker.pool.means import mean_logits, mean_probabilities
 from worker.pool.predictions import Predictions, read_predictions
+from worker.pool.storing import Arrays, Stat, sha256_of, stat_of, write_pool
 
 
 def compile_pool(plan: Plan, folder: Path | str) -> Pool:
@@ -31,6 +29,7 @@ def compile_pool(plan: Plan, folder: Path | str) -> Pool:
 
     Raises:
         PredictionsError: the predictions, or a superclass map, cannot be used.
+        PlanError: the costs cannot be used, or the positive class is not known.
     """
     before = _stats(plan)
     sources = _sources(plan)
@@ -42,13 +41,13 @@ def compile_pool(plan: Plan, folder: Path | str) -> Pool:
         except PoolChanged:
             path.unlink(missing_ok=True)
     predictions = read_predictions(plan.pool)
-    header, rows = _compiled(plan, predictions)
+    header, rows, arrays = _compiled(plan, predictions)
     if _stats(plan) != before:
         raise PredictionsError(
             f"{plan.pool.predictions}: the file changed while it was read; try again once it is "
             "complete"
         )
-    write_pool(path, header | {"pool_hash": pool_hash, "sources": sources}, rows)
+    write_pool(path, header | {"pool_hash": pool_hash, "sources": sources}, rows, arrays)
     return open_pool(path)
 
 
@@ -56,7 +55,7 @@ def check_source(pool: Pool, plan: Plan) -> None:
     """Check that a pool was compiled from the plan and the files as they are now.
 
     Raises:
-        PoolChanged: the predictions, a superclass map or the plan of the pool is another.
+        PoolChanged: the predictions, another file or the plan of the pool is another.
     """
     again = "put the old file back, or start a new assessment with another id"
     try:
@@ -64,56 +63,84 @@ def check_source(pool: Pool, plan: Plan) -> None:
     except PredictionsError as error:
         raise PoolChanged(f"{error}. The assessment began with it: {again}") from error
     now = _sources(plan)
-    for (name, old), path, (_, new) in zip(pool.sources, _source_paths(plan), now, strict=False):
+    for (name, old), (key, path), (_, new) in zip(
+        pool.sources, _source_paths(plan), now, strict=False
+    ):
         if old != new:
-            what = "predictions file" if path == plan.pool.predictions else "superclass map"
             raise PoolChanged(
-                f"{path}: the {what} changed since the assessment began (its SHA-256 begins with "
-                f"{new[:12]}, that of {name} was {old[:12]}): {again}"
+                f"{path}: the {_KINDS[key]} changed since the assessment began (its SHA-256 begins "
+                f"with {new[:12]}, that of {name} was {old[:12]}): {again}"
             )
     if _pool_hash(plan, now) != pool.hash:
         raise PoolChanged(
-            "the plan's `pool` or `seed` changed since the assessment began; put the old plan "
-            "back, or start a new assessment with another id"
+            "the plan's `pool` or `seed` changed since the assessment began, or the metric of its "
+            "`question`; put the old plan back, or start a new assessment with another id"
         )
 
 
-def _source_paths(plan: Plan) -> list[Path]:
-    return [plan.pool.predictions, *plan.pool.map_paths]
+_KINDS = {
+    "pool.predictions": "predictions file",
+    "pool.groups": "superclass map",
+    "question.costs": "file with the costs",
+    "question.superclasses": "superclass map",
+}
+
+
+def _source_paths(plan: Plan) -> list[tuple[str, Path]]:
+    """Return the files that the plan names, and by which key."""
+    return [
+        ("pool.predictions", plan.pool.predictions),
+        *(("pool.groups", path) for path in plan.pool.map_paths),
+        *plan.question.paths.items(),
+    ]
 
 
 def _stats(plan: Plan) -> list[Stat]:
     """Return size and time of the files that the plan names, which must be there."""
-    for path in _source_paths(plan):
+    for key, path in _source_paths(plan):
         if not path.is_file():
             what = "came a folder, expected a file" if path.is_dir() else "there is no such file"
-            raise PredictionsError(f"{path}: {what}; the plan names it under `pool`")
-    return [stat_of(path) for path in _source_paths(plan)]
+            meant = nearest(path.name, NAMED_COSTS) if key == "question.costs" else None
+            guess = f"; did you mean {meant}?" if meant else ""
+            raise PredictionsError(f"{path}: {what}; the plan names it under `{key}`{guess}")
+    return [stat_of(path) for _, path in _source_paths(plan)]
 
 
 def _sources(plan: Plan) -> list[tuple[str, str]]:
     """Return name and SHA-256 of the files that the plan names."""
     try:
-        return [(path.name, sha256_of(path)) for path in _source_paths(plan)]
+        return [(path.name, sha256_of(path)) for _, path in _source_paths(plan)]
     except OSError as error:
         raise PredictionsError(f"{error.filename}: it cannot be read ({error.strerror})") from error
 
 
 def _pool_hash(plan: Plan, sources: list[tuple[str, str]]) -> str:
+    asked = plan.question
     values = {
         "version": FORMAT_VERSION,
         "sources": [sha256 for _, sha256 in sources],
         "pool": without_folders(plan.pool),
         "seed": plan.seed,
+        # what the cells follow, and what is kept beside them
+        "units": [asked.bins, asked.positive],
+        "is_of_true_classes": asked.metric in OF_TRUE_CLASSES,
+        "costs": [
+            asked.costs if asked.costs in NAMED_COSTS else asked.cost_path is not None,
+            asked.cost_ratio,
+            asked.people,
+        ],
     }
     return hashlib.sha256(canonical_json(values).encode()).hexdigest()
 
 
-def _compiled(plan: Plan, predictions: Predictions) -> tuple[dict[str, Any], pa.RecordBatch]:
-    """Return the header of the compiled file (without its hashes) and its rows."""
+def _compiled(
+    plan: Plan, predictions: Predictions
+) -> tuple[dict[str, Any], pa.RecordBatch, Arrays]:
+    """Return the header of the compiled file (without its hashes), its rows and its arrays."""
     group, names = group_codes(plan.pool.factors, predictions)
+    unit, units = unit_codes(plan.question, predictions)
     score = predictions.score
-    cell, cell_group = cell_codes(group, score, plan.pool.strata)
+    cell, cell_group, cell_unit = cell_codes(group, unit, score, plan.pool.strata)
     size = np.bincount(cell, minlength=len(cell_group))
     # the weights are float64, and a mean may not leave [0, 1] by rounding
     mean_score = np.clip(np.bincount(cell, weights=score) / size, 0, 1)
@@ -128,6 +155,13 @@ def _compiled(plan: Plan, predictions: Predictions) -> tuple[dict[str, Any], pa.
     assert tuple(columns) == OWN_COLUMNS
     shown = [array.take(pa.array(order)) for array in predictions.data.values()]
     names_of_columns = [*OWN_COLUMNS, *predictions.data]
+    arrays: dict[str, NDArray[Any]] = {}
+    if plan.question.metric in OF_TRUE_CLASSES and plan.pool.probabilities is not None:
+        arrays["mean_probability"] = mean_probabilities(
+            plan.pool, len(predictions.classes), cell, size
+        )
+    if plan.question.metric == "cost":
+        arrays["costs"] = read_costs(plan.question, predictions.classes)
     header = {
         "version": FORMAT_VERSION,
         "n_items": predictions.n_items,
@@ -135,13 +169,22 @@ def _compiled(plan: Plan, predictions: Predictions) -> tuple[dict[str, Any], pa.
         "classes": predictions.classes,
         "group_names": names,
         "group_sizes": np.bincount(group, minlength=len(names)).tolist(),
+        "group_mean_logit": _or_none(mean_logits(group, score, len(names))),
+        "units": units,
         "cells": {
             "group": cell_group.tolist(),
+            "unit": cell_unit.tolist(),
             "size": size.tolist(),
             "start": (np.cumsum(size) - size).tolist(),
-            "mean_score": mean_score.tolist(),
+            "mean_score": _or_none(mean_score),
+            "mean_logit": _or_none(mean_logits(cell, score, len(size))),
         },
         "columns": names_of_columns,
     }
     rows = pa.RecordBatch.from_arrays([*columns.values(), *shown], names=names_of_columns)
-    return header, rows
+    return header, rows, arrays
+
+
+def _or_none(values: NDArray[np.float64]) -> list[float | None]:
+    """Return numbers as JSON has them, which knows no NaN."""
+    return [None if number != number else number for number in values.tolist()]

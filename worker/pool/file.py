@@ -4,9 +4,7 @@ The rows stand in the order in which they are offered: cell after cell, and with
 the seeded random order. The file carries its own checksum, so that a copy can be told from a wreck.
 """
 
-import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,15 +17,20 @@ import pyarrow.ipc
 from numpy.typing import NDArray
 
 from worker.errors import PoolChanged
+from worker.pool.storing import (
+    CHECKSUM_KEY,
+    HEADER_KEY,
+    Stat,
+    checksum,
+    read_array,
+    sha256_of,
+    stat_of,
+)
 
-FORMAT_VERSION = 1
-HEADER_KEY = b"assay_pool"
-CHECKSUM_KEY = b"assay_checksum"
+FORMAT_VERSION = 2
 OWN_COLUMNS = ("item_id", "predicted", "score", "cell")  # the annotators' columns follow these
 
 _DAMAGED = "the compiled pool is damaged; delete it and compile it again"
-
-Stat = tuple[int, int]  # size in bytes, time of the last change in nanoseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +58,17 @@ class Pool:
     classes: tuple[str, ...]  # K
     group_names: tuple[str, ...]  # G, also of groups without items
     group_size: NDArray[np.int64]  # (G,)
+    group_mean_logit: NDArray[np.float64]  # (G,) mean logit of the items' scores; NaN: no items
+    unit_names: tuple[str, ...]  # what the metric looks at apart in each group; one if nothing
     cell_group: NDArray[np.int64]  # (C,) ascending
+    cell_unit: NDArray[np.int64]  # (C,) ascending in each group: score bin (ece), or 0 and 1 (tpr)
     cell_size: NDArray[np.int64]  # (C,) at least 1
     cell_start: NDArray[np.int64]  # (C,) row of the cell's first item
-    cell_mean_score: NDArray[np.float64]  # (C,) in [0, 1]
+    cell_mean_score: NDArray[np.float64]  # (C,) in [0, 1]; NaN if the classifier gives no scores
+    cell_mean_logit: NDArray[np.float64]  # (C,) of scores clipped to [1e-4, 1 - 1e-4]; NaN likewise
+    # (C, K) mean probabilities; None where the metric or the predictions have none
+    cell_mean_probability: NDArray[np.float32] | None
+    costs: NDArray[np.float64] | None  # (K, K) [true, predicted]; None but for the metric cost
     data_keys: tuple[str, ...]
     _rows: pa.RecordBatch = field(repr=False)
 
@@ -66,6 +76,28 @@ class Pool:
     def n_items(self) -> int:
         """How many items there are."""
         return int(self._rows.num_rows)
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the classifier says how sure it is."""
+        return not np.isnan(self.cell_mean_score[0])
+
+    @property
+    def item_ids(self) -> pa.Array:
+        """(n,) text, in the order of the rows."""
+        return self._rows.column(0)
+
+    @property
+    def predicted(self) -> NDArray[np.int32]:
+        """(n,) index of the predicted class, in the order of the rows."""
+        codes: NDArray[np.int32] = self._rows.column(1).to_numpy()
+        return codes
+
+    @property
+    def score(self) -> NDArray[np.float32]:
+        """(n,) in the order of the rows; NaN if the classifier gives none."""
+        scores: NDArray[np.float32] = self._rows.column(2).to_numpy()
+        return scores
 
     @property
     def n_cells(self) -> int:
@@ -146,61 +178,20 @@ def open_pool(
             f"{path}: the compiled pool has format {version}, but this release reads "
             f"{FORMAT_VERSION}; finish the assessment with the release that began it"
         )
-    if file_sha256 is None and checksum(metadata[HEADER_KEY], rows) != carried:
+    if file_sha256 is None and checksum(metadata, rows) != carried:
         raise PoolChanged(f"{path}: {_DAMAGED}")
-    return _pool(path, found, stat, header, rows)
-
-
-def write_pool(path: Path, header: Mapping[str, Any], rows: pa.RecordBatch) -> None:
-    """Write a compiled pool whole or not at all."""
-    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
-    metadata = {HEADER_KEY: text, CHECKSUM_KEY: checksum(text, rows)}
-    rows = rows.replace_schema_metadata(metadata)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # two processes that compile the same pool write to different files
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            with pa.ipc.new_file(file, rows.schema) as writer:
-                writer.write_batch(rows)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def checksum(header: bytes, rows: pa.RecordBatch) -> bytes:
-    """Return the SHA-256 (hex) of a header and all values."""
-    digest = hashlib.sha256(header)
-    for column in rows.columns:
-        _, *buffers = column.buffers()  # no value is null, so there is no map of nulls
-        if pa.types.is_large_string(column.type):
-            n_bytes = pc.sum(pc.binary_length(column)).as_py() or 0
-            lengths = [(len(column) + 1) * 8, n_bytes]
-        else:
-            lengths = [len(column) * column.type.bit_width // 8]
-        for buffer, length in zip(buffers, lengths, strict=True):
-            digest.update(memoryview(buffer)[:length] if buffer is not None else b"")
-    return digest.hexdigest().encode()
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 (hex) of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def stat_of(path: Path) -> Stat:
-    """Return size and time of the last change of a file."""
-    stat = path.stat()
-    return stat.st_size, stat.st_mtime_ns
+    return _pool(path, found, stat, header, metadata, rows)
 
 
 def _pool(
-    path: Path, file_sha256: str, stat: Stat, header: Mapping[str, Any], rows: pa.RecordBatch
+    path: Path,
+    file_sha256: str,
+    stat: Stat,
+    header: Mapping[str, Any],
+    metadata: Mapping[bytes, bytes],
+    rows: pa.RecordBatch,
 ) -> Pool:
-    cells = header["cells"]
+    cells, n_classes = header["cells"], len(header["classes"])
     return Pool(
         path=path,
         hash=header["pool_hash"],
@@ -211,10 +202,16 @@ def _pool(
         classes=tuple(header["classes"]),
         group_names=tuple(header["group_names"]),
         group_size=np.array(header["group_sizes"], dtype=np.int64),
+        group_mean_logit=np.array(header["group_mean_logit"], dtype=np.float64),
+        unit_names=tuple(header["units"]),
         cell_group=np.array(cells["group"], dtype=np.int64),
+        cell_unit=np.array(cells["unit"], dtype=np.int64),
         cell_size=np.array(cells["size"], dtype=np.int64),
         cell_start=np.array(cells["start"], dtype=np.int64),
         cell_mean_score=np.array(cells["mean_score"], dtype=np.float64),
+        cell_mean_logit=np.array(cells["mean_logit"], dtype=np.float64),
+        cell_mean_probability=read_array(metadata, "mean_probability", n_classes),
+        costs=read_array(metadata, "costs", n_classes),
         data_keys=tuple(header["columns"][len(OWN_COLUMNS) :]),
         _rows=rows,
     )

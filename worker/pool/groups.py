@@ -1,6 +1,5 @@
-"""Cuts the pool into groups, and every group into strata of the score (cells)."""
+"""Cuts the pool into groups, and every group into cells: units of the metric, then strata."""
 
-import csv
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -8,10 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.errors import PredictionsError
-from worker.nearest import listed
+from worker.errors import PlanError, PredictionsError
+from worker.nearest import listed, nearest_first
 from worker.plan.group_spec import GroupBy
+from worker.plan.question_part import QuestionPlan
 from worker.pool.predictions import Predictions
+from worker.pool.superclasses import superclass_of_each
 
 PRODUCT = " × "
 
@@ -45,20 +46,46 @@ def group_codes(factors: Sequence[GroupBy], predictions: Predictions) -> Groupin
     return codes, names
 
 
-def cell_codes(
-    group: Codes, score: NDArray[np.floating], n_strata: int
-) -> tuple[Codes, NDArray[np.int32]]:
-    """Return the cell of every item, (n,), and the group of every cell, (C,) ascending.
+def unit_codes(question: QuestionPlan, predictions: Predictions) -> Grouping:
+    """Return the unit of every item, (n,), and the names of the units.
 
-    The strata are cut at thresholds of the score that all groups share, chosen so that the pool
-    falls into `n_strata` equal parts (equal scores stay together). Cells without items are not
-    made.
+    A unit is what the metric looks at apart inside every group: a score bin (ece), or the items
+    predicted as another class (0) and as the positive one (1) (tpr). Else there is one.
+
+    Raises:
+        PlanError: the positive class is not among the classes.
+    """
+    if question.bin_factor is not None:
+        return _of_factor(question.bin_factor, predictions)
+    if question.positive is not None:
+        name, classes = question.positive, predictions.classes
+        if name not in classes:
+            known = listed(nearest_first(name, classes))
+            raise PlanError(
+                [f"question.positive: the class {name!r} is not known; the classes are {known}"]
+            )
+        is_positive = predictions.predicted == classes.index(name)
+        return is_positive.astype(np.int32), ("predicted another class", f"predicted {name}")
+    return np.zeros(predictions.n_items, dtype=np.int32), ("",)
+
+
+def cell_codes(
+    group: Codes, unit: Codes, score: NDArray[np.floating], n_strata: int
+) -> tuple[Codes, Codes, Codes]:
+    """Return the cell of every item, (n,), and the group and the unit of every cell, (C,).
+
+    The cells stand in the order of group, unit, stratum. The strata are cut at thresholds of the
+    score that all groups share, chosen so that the pool falls into `n_strata` equal parts (equal
+    scores stay together). Cells without items are not made.
 
     Source: `strata by score inside every group` with global equal-mass thresholds.
     """
     stratum = _bin_of(score, equal_mass_thresholds(score, n_strata))
-    cells, code = np.unique(group.astype(np.int64) * n_strata + stratum, return_inverse=True)
-    return code.astype(np.int32), (cells // n_strata).astype(np.int32)
+    n_units = int(unit.max(initial=0)) + 1
+    codes = (group.astype(np.int64) * n_units + unit) * n_strata + stratum
+    cells, code = np.unique(codes, return_inverse=True)
+    cell_group, cell_unit = np.divmod(cells // n_strata, n_units)
+    return code.astype(np.int32), cell_group.astype(np.int32), cell_unit.astype(np.int32)
 
 
 def equal_mass_thresholds(score: NDArray[np.floating], n_bins: int) -> NDArray[np.floating]:
@@ -121,43 +148,10 @@ def _bin_names(thresholds: NDArray[np.floating]) -> tuple[str, ...]:
 
 
 def _by_superclass(factor: GroupBy, predictions: Predictions) -> Grouping:
-    path = Path(factor.map_path)
-    above = _superclasses(path)
-    unmapped = [name for name in predictions.classes if name not in above]
-    if unmapped:
-        raise PredictionsError(
-            f"{path}: no superclass for the class {listed(unmapped)}; add a row for every class"
-        )
-    names = tuple(dict.fromkeys(above[name] for name in predictions.classes))
-    code_of_class = np.array([names.index(above[n]) for n in predictions.classes], dtype=np.int32)
+    above = superclass_of_each(Path(factor.map_path), "pool.groups", predictions.classes)
+    names = tuple(dict.fromkeys(above))
+    code_of_class = np.array([names.index(name) for name in above], dtype=np.int32)
     return code_of_class[predictions.predicted], names
-
-
-def _superclasses(path: Path) -> dict[str, str]:
-    """Read a CSV file with the columns class and superclass."""
-    above: dict[str, str] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file)
-            if not {"class", "superclass"} <= set(rows.fieldnames or ()):
-                raise PredictionsError(
-                    f"{path}: came the columns {listed(rows.fieldnames or ['(none)'])}, "
-                    "expected class and superclass"
-                )
-            for number, row in enumerate(rows, start=1):
-                name, superclass = row["class"] or "", row["superclass"] or ""
-                if not name.strip() or not superclass.strip():
-                    raise PredictionsError(f"{path}: row {number} lacks a class or a superclass")
-                if above.setdefault(name, superclass) != superclass:
-                    raise PredictionsError(
-                        f"{path}: row {number} puts the class {name} into {superclass}, but it is "
-                        f"in {above[name]} already; keep one of them"
-                    )
-    except FileNotFoundError:
-        raise PredictionsError(f"{path}: there is no such file; `pool.groups` names it") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise PredictionsError(f"{path}: it cannot be read ({error})") from error
-    return above
 
 
 def _by_column(factor: GroupBy, predictions: Predictions) -> Grouping:

@@ -1,6 +1,6 @@
 """The predictions file as checked columns: what each item is, what was predicted, how surely."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +35,8 @@ class Predictions:
     classes: tuple[str, ...]  # K names
     ids: pa.Array  # (n,) text, unique
     predicted: NDArray[np.int32]  # (n,) index of a class
-    score: NDArray[np.floating]  # (n,) in [0, 1]; float32 or float64 as the file has it
+    score: NDArray[np.floating]  # (n,) in [0, 1]; float32 or float64 as the file has it; NaN in
+    # all items if the classifier gives none
     columns: Mapping[str, pa.Array]  # (n,) text each, by the file's names: those the groups need
     data: Mapping[str, pa.Array]  # (n,) text each, by the annotators' keys
 
@@ -92,7 +93,11 @@ def read_predictions(pool: PoolPlan) -> Predictions:
             arrays.append(piece.column(name).cast(pa.large_string()))
         if pool.probabilities is None:
             said.append(piece.column(pool.predicted).dictionary_encode())
-            scores.append(_floats(piece.column(pool.score)))
+            scores.append(
+                _floats(piece.column(pool.score))
+                if pool.score is not None
+                else np.full(piece.num_rows, np.nan, dtype=np.float32)
+            )
         else:
             rows = _probabilities(pool, piece, len(classes or ()), n_before + 1)
             check_probabilities(path, rows, n_before + 1)
@@ -102,7 +107,8 @@ def read_predictions(pool: PoolPlan) -> Predictions:
         n_before += piece.num_rows
     score = np.concatenate(scores)
     if pool.probabilities is None:
-        check_scores(path, str(pool.score), score)
+        if pool.score is not None:
+            check_scores(path, pool.score, score)
         classes, codes = _codes(path, str(pool.predicted), said, classes)
     else:
         codes = np.concatenate(predicted)
@@ -118,8 +124,28 @@ def _wanted(pool: PoolPlan) -> Wanted:
     if pool.probabilities is not None:
         return Wanted(texts, (), pool.probabilities)
     assert pool.predicted is not None
-    assert pool.score is not None
-    return Wanted((*texts, pool.predicted), (pool.score,))
+    return Wanted((*texts, pool.predicted), (pool.score,) if pool.score is not None else ())
+
+
+def probability_pieces(pool: PoolPlan) -> Iterator[NDArray[np.floating]]:
+    """Yield the probabilities of all classes, (some, K), in the file's order of items.
+
+    The file is read through again for it: all of them together may not fit into memory.
+
+    Raises:
+        PredictionsError: as `read_predictions`.
+    """
+    named = class_names(pool)
+    assert pool.probabilities is not None, "asked of a pool with probabilities"
+    assert named is not None, "probabilities come with names of classes"
+    wanted = Wanted(
+        numbers=() if isinstance(pool.probabilities, str) else pool.probabilities,
+        numbers_list=pool.probabilities if isinstance(pool.probabilities, str) else None,
+    )
+    first_row = 1
+    for piece in pieces(pool.predictions, wanted):
+        yield _probabilities(pool, piece, len(named), first_row)
+        first_row += piece.num_rows
 
 
 def _floats(array: pa.Array) -> NDArray[np.floating]:
@@ -182,9 +208,10 @@ def _checked(
     for name in pool.group_columns:
         check_filled(path, "the group", name, whole[name])
     shown = {key: pc.fill_null(whole[name], "") for key, name in pool.data.items()}
-    nothing = np.logical_and.reduce([is_absent(array) for array in shown.values()])
-    text = f"annotators would see nothing ({', '.join(pool.data.values())} empty)"
-    refuse(path, nothing, text)
+    if shown:  # a simulation's pool shows nothing
+        nothing = np.logical_and.reduce([is_absent(array) for array in shown.values()])
+        text = f"annotators would see nothing ({', '.join(pool.data.values())} empty)"
+        refuse(path, nothing, text)
     return Predictions(
         path=path,
         classes=classes,

@@ -2,6 +2,8 @@
 
 from itertools import combinations
 
+import numpy as np
+
 from worker.errors import PlanError
 from worker.nearest import listed, nearest_first
 from worker.plan import Plan
@@ -13,7 +15,8 @@ def check_question(plan: Plan, pool: Pool) -> None:
 
     Raises:
         PlanError: `question.top` leaves no group out, `question.compare` names a group that is
-            not known or has no items, or there are too few groups that have items.
+            not known or has no items, there are too few groups that have items, or the budget
+            is spent before the stop rule may fire.
     """
     task, top = plan.question.task, plan.question.top
     n_groups = int((pool.group_size > 0).sum())
@@ -35,6 +38,20 @@ def check_question(plan: Plan, pool: Pool) -> None:
         )
     if task == "compare":
         compared_pairs(plan, pool)
+    _check_budget(plan, pool)
+
+
+def _check_budget(plan: Plan, pool: Pool) -> None:
+    least, budget = plan.stop.min_per_group, plan.stop.budget
+    needed = int(np.minimum(pool.group_size, least).sum())
+    if budget is not None and needed > budget:
+        raise PlanError(
+            [
+                f"stop.budget: came {budget}, but {least} labels in every group "
+                f"(`stop.min_per_group`) are {needed}, so the rule could never fire; allow more "
+                "labels, or ask for fewer in each group"
+            ]
+        )
 
 
 def compared_pairs(plan: Plan, pool: Pool) -> tuple[tuple[int, int], ...]:

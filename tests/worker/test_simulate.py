@@ -1,0 +1,307 @@
+"""What a run of a simulation is, what it measures, and what many of them come to."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.worker.simulated_pool import N_ITEMS, write_plan
+from worker.assessment import Assessment, assess
+from worker.core.question import Question
+from worker.plan import load_plan
+from worker.pool import compile_pool
+from worker.pool.truth import read_truth
+from worker.simulate.cases import Asked, Case, prepare, replay_run
+from worker.simulate.findings import is_right, true_region
+from worker.simulate.measuring import Measures, Run, Stop, as_run, log_steps, looks
+from worker.simulate.replay import labels, replay, run_seed, shuffled
+from worker.simulate.report import planned, simulated
+from worker.simulate.truths import cell_of_rows, outcomes, plausible, true_values
+
+N_RUNS = 60 if os.environ.get("ASSAY_SLOW") == "0" else 300
+
+
+def at_work(plan: Path) -> tuple[Assessment, np.ndarray]:
+    """The assessment of a plan, and the outcomes of its items."""
+    read = load_plan(plan, for_simulation=True)
+    assessment = assess(read, compile_pool(read, plan.parent / "pools"))
+    return assessment, outcomes(assessment, read_truth(read, assessment.pool, "truth"))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Assessment, np.ndarray]:
+    return at_work(write_plan(tmp_path_factory.mktemp("small")))
+
+
+def without_time(run: Run) -> Run:
+    return replace(run, cpu_s=0.0)
+
+
+# --- a run ---------------------------------------------------------------------------------------
+
+
+def test_seed_and_number_fix_a_run(small):
+    first, again = (replay(*small, Measures(80, (50,)), seed=4, number=2) for _ in range(2))
+    assert without_time(first) == without_time(again)
+
+
+def test_another_number_or_seed_is_another_run(small):
+    orders = {
+        tuple(shuffled(small[0], np.random.default_rng(run_seed(seed, number))))
+        for seed, number in ((4, 2), (4, 3), (5, 2))
+    }
+    assert len(orders) == 3
+
+
+def test_every_item_is_revealed_once_and_in_its_own_cell(small):
+    assessment, outcome = small
+    order = shuffled(assessment, np.random.default_rng(0))
+
+    revealed = list(labels(assessment, outcome, order))
+
+    assert sorted(r.row for r in revealed) == list(range(N_ITEMS))
+    assert (cell_of_rows(assessment)[order] == cell_of_rows(assessment)).all()
+    final = revealed[-1].belief
+    wrong = np.bincount(cell_of_rows(assessment), weights=outcome > 0)
+    assert final.wrong.tolist() == wrong.tolist()
+
+
+def test_once_all_is_labelled_nothing_is_wrong_any_more(small):
+    run = replay(*small, Measures(N_ITEMS, (10, N_ITEMS)), seed=1, number=0)
+
+    assert run.labels == N_ITEMS
+    assert len(run.mrr) == len(log_steps(N_ITEMS))
+    assert run.mrr[-1] == 1
+    assert run.rmse[0] > 0
+    assert run.rmse[1] == pytest.approx(0, abs=1e-12)
+    assert run.stop is not None
+    assert run.stop.is_conclusive
+
+
+def test_a_run_ends_where_it_is_told_to(small):
+    run = replay(*small, Measures(37, (5, 37)), seed=1, number=0)
+    assert run.labels == 37
+    assert len(run.mrr) == 4  # after 10, 20, 30 and 37 labels
+    assert len(run.rmse) == 2
+
+
+def test_a_spent_budget_is_a_stop_without_a_conclusion(tmp_path):
+    plan = write_plan(tmp_path, stop="{mrr: {confidence: 0.999999}, budget: 23}")
+    stop = replay(*at_work(plan), Measures(60), seed=1, number=0).stop
+    assert stop is not None
+    assert (stop.labels, stop.reason, stop.is_conclusive) == (23, "budget", False)
+
+
+def test_a_comparison_ends_when_its_groups_are_labelled_and_keeps_its_last_error(tmp_path):
+    plan = write_plan(tmp_path, question="{task: compare, compare: [cat, dog]}", stop="{rope: {}}")
+    assessment, outcome = at_work(plan)
+    run = replay(assessment, outcome, Measures(N_ITEMS, (20, N_ITEMS)), seed=1, number=0)
+
+    of_pair = int(assessment.pool.group_size[:2].sum())
+    assert run.labels == of_pair < N_ITEMS
+    assert run.mrr == ()
+    assert len(run.rmse) == 2
+
+
+def test_a_run_survives_the_way_through_json(small):
+    run = replay(*small, Measures(N_ITEMS, (10,)), seed=1, number=0)
+    assert as_run(asdict(run)) == run
+
+
+@given(until=st.integers(1, 50_000), budget=st.none() | st.integers(1, 60_000))
+def test_the_rule_is_asked_often_enough_at_the_budget_and_at_the_end(until, budget):
+    asked = list(looks(until, budget))
+
+    assert asked == sorted(set(asked))
+    assert asked[:100] == list(range(1, min(until, 100) + 1))
+    assert all(later - n <= max(1, 0.02 * n) for n, later in pairwise(asked))
+    assert asked[-1] == until
+    assert budget is None or budget > until or budget in asked
+
+
+# --- whether a finding is right ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("difference", "region"),
+    [(-0.06, "below"), (-0.05, "within"), (0.3 - 0.25, "within"), (0.051, "above")],
+)
+def test_a_difference_of_just_epsilon_is_within(difference, region):
+    assert true_region(difference, 0.05) == region
+
+
+def verdict_after(assessment: Assessment, outcome: np.ndarray, n: int):
+    """The belief after n labels and what would be said then."""
+    belief = next(r.belief for i, r in enumerate(labels(assessment, outcome), 1) if i == n)
+    return belief, assessment.decide(belief, N_ITEMS - n)
+
+
+def test_a_named_group_is_right_if_it_is_the_lowest_or_tied_with_it(small):
+    assessment, outcome = small
+    belief, verdict = verdict_after(assessment, outcome, 30)
+    (chosen,) = verdict.chosen
+    truth = np.full(3, 0.8)
+
+    assert is_right(assessment, verdict, belief, truth)  # all are tied
+    truth[chosen] = 0.7
+    assert is_right(assessment, verdict, belief, truth)
+    truth[chosen] = 0.9
+    assert not is_right(assessment, verdict, belief, truth)
+    tolerant = replace(assessment, question=Question("identify", tolerance=0.15))
+    assert is_right(tolerant, verdict, belief, truth)
+
+
+def test_a_comparison_is_right_if_every_pair_lies_where_it_was_said_to(tmp_path):
+    plan = write_plan(tmp_path, question="{task: compare, compare: all}", stop="{rope: {}}")
+    assessment, outcome = at_work(plan)
+    belief, verdict = verdict_after(assessment, outcome, N_ITEMS)
+    truth = true_values(assessment, outcome)
+
+    assert is_right(assessment, verdict, belief, truth)
+    assert not is_right(assessment, verdict, belief, truth[::-1])
+
+
+@pytest.mark.parametrize("rule", ["rmse", "width"])
+def test_an_estimate_is_right_if_the_truth_is_as_near_as_was_said(tmp_path, rule):
+    plan = write_plan(tmp_path, question="{task: estimate}", stop=f"{{{rule}: 0.1}}")
+    assessment, outcome = at_work(plan)
+    belief, verdict = verdict_after(assessment, outcome, N_ITEMS - 1)
+    truth = true_values(assessment, outcome)
+
+    assert is_right(assessment, verdict, belief, truth)
+    assert not is_right(assessment, verdict, belief, np.clip(truth + 0.3, 0, 1) - 0.1)
+
+
+# --- drawn truths --------------------------------------------------------------------------------
+
+
+def test_drawn_truths_are_as_accurate_as_the_prior_expects(tmp_path):
+    assessment, _ = at_work(write_plan(tmp_path, prior="{kind: informative, strength: 2}"))
+    rng = np.random.default_rng(1)
+    size = assessment.pool.cell_size
+    drawn = [1 - plausible(assessment, rng) for _ in range(2000)]
+    shares = np.array([np.add.reduceat(d, assessment.pool.cell_start) / size for d in drawn])
+    expected = assessment.pool.cell_mean_score
+    # a Beta of strength 2 has a variance of s (1 - s) / 3
+    error = np.sqrt(expected * (1 - expected) * (1 / 3 + 1 / size) / 2000)
+
+    assert (np.abs(shares.mean(axis=0) - expected) < 4 * error).all()
+
+
+@pytest.mark.slow
+def test_on_drawn_truths_claims_are_right_as_often_as_they_say(tmp_path):
+    assessment, _ = at_work(write_plan(tmp_path, stop="{mrr: {confidence: 0.8}}"))
+    measures = Measures(N_ITEMS, only_stop=True)
+    stops = [replay(assessment, None, measures, seed=6, number=n).stop for n in range(N_RUNS)]
+    right = sum(stop is not None and stop.is_right for stop in stops)
+
+    # 80% is claimed at least; it is looked at after every label, where a posterior stays true
+    assert right >= stats.binom.ppf(1e-4, N_RUNS, 0.8)
+
+
+# --- what many runs come to ----------------------------------------------------------------------
+
+CASE = Case(
+    "{}", "thompson", "uniform", "p.csv", 40, "pool", "0", "file", 1, Measures(40, (10, 20))
+)
+
+
+def a_run(number, mrr, rmse=(0.2, 0.1), stop=None) -> Run:
+    return Run(number, 40, mrr, rmse, (), stop, 0.5)
+
+
+def a_stop(n, is_right_=True, reason="answered", is_conclusive=True) -> Stop:
+    return Stop(n, reason, is_conclusive, is_right_, 0.96)
+
+
+def test_labels_to_a_rank_are_where_the_mean_over_runs_first_exceeds_it():
+    runs = [a_run(0, (0.5, 0.94, 1, 1)), a_run(1, (0.5, 0.98, 0.98, 1))]
+    (result,) = simulated([CASE], [runs], 2, "truth")["results"]
+
+    assert result["labels_to_mrr95"] == 20
+    assert result["labels_to_mrr99"] == 40
+    assert result["regret"] == pytest.approx((0.5 + 0.04 + 0.01) * 10 / 40)
+    assert result["rmse_at"] == {"10": pytest.approx(0.2), "20": pytest.approx(0.1)}
+    assert result["ece_error_at"] == {}
+
+
+def test_a_rank_that_is_never_reached_is_null():
+    (result,) = simulated([CASE], [[a_run(0, (0.5, 0.5, 0.5, 0.95))]], 1, "truth")["results"]
+    assert result["labels_to_mrr95"] is None
+
+
+def test_stops_are_counted_by_what_became_of_them():
+    stops = [a_stop(10), a_stop(20, is_right_=False), a_stop(30), None]
+    stops.append(a_stop(40, reason="budget", is_conclusive=False))
+    runs = [a_run(n, (1, 1, 1, 1), stop=stop) for n, stop in enumerate(stops)]
+    (result,) = simulated([CASE], [runs], 5, "truth")["results"]
+
+    assert result["stop"] == {
+        "stopped": 3,
+        "right": 2,
+        "labels_median": 20,
+        "labels_quartiles": [10, 30],
+        "claimed": pytest.approx(0.96),
+        "exhausted": 0,
+        "inconclusive": 1,
+    }
+
+
+def test_a_report_does_not_depend_on_the_order_in_which_runs_come_back():
+    rng = np.random.default_rng(0)
+    runs = [a_run(n, tuple(rng.random(4)), tuple(rng.random(2))) for n in range(20)]
+    assert simulated([CASE], [runs], 20, None) == simulated([CASE], [runs[::-1]], 20, None)
+
+
+def test_a_plan_of_labels_says_how_often_the_budget_is_enough():
+    runs = [a_run(n, (), (), a_stop(10 * (n + 1))) for n in range(4)]
+    report = planned(CASE, runs, budget=30)
+
+    assert report["labels_median"] == 20
+    assert report["labels_quartiles"] == [10, 30]
+    assert report["answered_within_budget"] == 0.75
+
+
+# --- variants of a plan --------------------------------------------------------------------------
+
+
+def test_every_strategy_is_simulated_with_every_prior(tmp_path):
+    asked = Asked(
+        truth="truth", strategies=("random", "thompson"), priors=("uniform", "informative")
+    )
+    cases = prepare(write_plan(tmp_path), tmp_path / "pools", asked)
+
+    assert [(c.strategy, c.prior) for c in cases] == [
+        ("random", "uniform"),
+        ("thompson", "uniform"),
+        ("random", "informative"),
+        ("thompson", "informative"),
+    ]
+    assert as_run(replay_run(asdict(cases[3]), 0)).labels == N_ITEMS
+
+
+@pytest.mark.parametrize(("strata", "kept"), [("", 1), ("strata: 4, ", 4)])
+def test_another_prior_brings_its_own_strata_unless_the_plan_says_how_many(tmp_path, strata, kept):
+    plan = write_plan(tmp_path, prior="{}")  # empirical by default, with 8 strata
+    text = plan.read_text(encoding="utf-8").replace("pool: {", f"pool: {{{strata}")
+    plan.write_text(text, encoding="utf-8")
+
+    (case,) = prepare(plan, tmp_path / "pools", Asked(priors=("uniform",)))
+
+    assert json.loads(case.plan)["pool"]["strata"] == kept
+
+
+def test_the_plan_s_own_strategy_and_seed_are_taken_where_none_is_named(tmp_path):
+    (case,) = prepare(write_plan(tmp_path), tmp_path / "pools", Asked())
+    assert (case.strategy, case.prior, case.seed) == ("thompson", "uniform", 7)
+    assert case.truth is None
+    assert len(case.measures.at) == 10

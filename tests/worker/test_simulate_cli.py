@@ -1,0 +1,189 @@
+"""`assay simulate` and `assay plan-labels` as a person or a script meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.worker.simulated_pool import N_ITEMS, write_plan
+from worker.cli import cli
+
+Assay = Callable[..., Result]
+
+
+@pytest.fixture
+def assay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Assay:
+    """Run a command where there is neither Label Studio nor Redis."""
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    for name in ("REDIS_URL", "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return lambda *arguments: CliRunner().invoke(cli, [str(a) for a in arguments])
+
+
+def test_it_prints_json_and_nothing_else(assay, tmp_path):
+    plan = write_plan(tmp_path)
+    done = assay(
+        "simulate", plan, "--truth", "truth", "--strategies", "random,thompson",
+        "--priors", "uniform,informative", "--runs", 3, "--at", "20,50", "--processes", 1, "--json",
+    )  # fmt: skip
+
+    assert done.exit_code == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["pool"] == "predictions.csv"
+    assert (report["items"], report["runs"], report["finished"]) == (N_ITEMS, 3, 3)
+    assert len(report["results"]) == 4
+    for result in report["results"]:
+        assert list(result["rmse_at"]) == ["20", "50"]
+        assert result["labels_to_mrr99"] >= result["labels_to_mrr95"] > 0
+        assert 0 <= result["regret"] < 1
+        assert result["stop"]["stopped"] == 3
+        assert result["stop"]["right"] <= 3
+        assert 0.95 <= result["stop"]["claimed"] <= 1
+        assert 0 < result["stop"]["labels_median"] <= N_ITEMS
+        assert result["cpu_s_per_run"] > 0
+
+
+def without_times(report: dict) -> dict:
+    for result in report["results"]:
+        del result["cpu_s_per_run"]
+    return report
+
+
+def test_the_result_is_the_same_on_however_many_processes(assay, tmp_path):
+    plan = write_plan(tmp_path)
+    reports = [
+        without_times(
+            json.loads(
+                assay(
+                    "simulate", plan, "--truth", "truth", "--runs", 5, "--seed", 4,
+                    "--processes", n, "--json",
+                ).stdout
+            )
+        )
+        for n in (1, 2)
+    ]  # fmt: skip
+    assert reports[0] == reports[1]
+
+
+def test_people_get_a_table(assay, tmp_path):
+    done = assay(
+        "simulate", write_plan(tmp_path), "--truth", "truth", "--runs", 2, "--processes", 1
+    )
+    assert done.exit_code == 0
+    assert "MRR>.95" in done.stdout
+    assert re.search(r"thompson +uniform +\d", done.stdout)
+    assert "RMSE of thompson" in done.stdout
+
+
+def test_without_truth_it_draws_plausible_ones(assay, tmp_path):
+    done = assay("simulate", write_plan(tmp_path), "--runs", 3, "--processes", 1, "--json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["truth"] is None
+
+
+def test_plan_labels_says_what_the_question_will_cost(assay, tmp_path):
+    plan = write_plan(tmp_path, stop="{mrr: {}, budget: 60}")
+    done = assay("plan-labels", plan, "--runs", 12, "--processes", 1, "--json")
+
+    assert done.exit_code == 0
+    report = json.loads(done.stdout)
+    low, high = report["labels_quartiles"]
+    assert 1 <= low <= report["labels_median"] <= high <= N_ITEMS
+    assert report["budget"] == 60
+    assert 0 <= report["answered_within_budget"] <= 1
+    said = assay("plan-labels", plan, "--runs", 12, "--processes", 1).stdout
+    assert f"about {report['labels_median']:,} labels" in said
+    assert "The budget of 60 labels" in said
+
+
+# --- mistakes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--runs", "0"), "--runs"),
+        (("--until", "0"), "--until"),
+        (("--seed", "-1"), "--seed"),
+        (("--processes", "0"), "--processes"),
+        (("--strategies", "thomson"), "did you mean thompson?"),
+        (("--strategies", ""), "expected some of"),
+        (("--priors", "emprical"), "did you mean empirical?"),
+        (("--at", "10,x"), "expected numbers of labels"),
+        (("--at", "0"), "expected numbers of labels"),
+        (("--at", "90", "--until", "50"), "raise --until"),
+    ],
+)
+def test_a_wrong_option_is_wrong_use_and_is_named(assay, tmp_path, arguments, said):
+    done = assay("simulate", write_plan(tmp_path), *arguments)
+    assert done.exit_code == 2
+    assert arguments[0] in done.stderr
+    assert said in done.stderr
+
+
+def without_one_truth(text: str) -> str:
+    return re.sub(r"^(i004,.*,)\w+$", r"\1", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "said"),
+    [
+        (lambda text: text, "trut", "did you mean truth?"),
+        (without_one_truth, "truth", "first: i004"),
+        (lambda text: re.sub(r"^(i\d+),\w+", r"\1,cat", text, flags=re.M), "truth", "pool.groups"),
+    ],
+    ids=["no such column", "an item without truth", "one group"],
+)
+def test_what_cannot_be_simulated_is_said_with_its_cure(assay, tmp_path, change, column, said):
+    plan = write_plan(tmp_path)
+    predictions = tmp_path / "predictions.csv"
+    predictions.write_text(change(predictions.read_text(encoding="utf-8")), encoding="utf-8")
+
+    done = assay("simulate", plan, "--truth", column, "--runs", 1)
+
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: ")
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+# --- Ctrl-C --------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_reports_what_is_finished(tmp_path):
+    plan = write_plan(tmp_path)
+    ours, theirs = pty.openpty()  # the progress bar shows on a terminal only
+    with subprocess.Popen(
+        [
+            sys.executable, "-m", "worker.cli", "simulate", str(plan), "--truth", "truth",
+            "--runs", "2000", "--processes", "2", "--json",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=os.environ | {"ASSAY_HOME": str(tmp_path / "home"), "TERM": "xterm"},
+        cwd=Path(__file__).parents[2],
+        start_new_session=True,
+    ) as command:  # fmt: skip
+        os.close(theirs)
+        shown = b""
+        while not re.search(rb" [1-9]\d*%", shown):
+            shown += os.read(ours, 1000)
+        # as a terminal does: to the command and to the processes that it started
+        os.killpg(command.pid, signal.SIGINT)
+        out, _ = command.communicate(timeout=60)
+    os.close(ours)
+
+    assert command.returncode == 0
+    report = json.loads(out)
+    assert 0 < report["finished"] < report["runs"] == 2000
+    assert report["results"][0]["runs"] == report["finished"]

@@ -1,0 +1,104 @@
+"""Runs that RQ workers take."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rq import Queue
+from rq.serializers import JSONSerializer
+
+from tests.worker.simulated_pool import write_plan
+from worker.office import Office
+from worker.settings import Settings
+from worker.simulate.cases import Asked, prepare
+from worker.simulate.spread import QUEUE, RunFailed, here, over_rq
+
+
+@pytest.fixture
+def office(valkey_home: Path, valkey_url: str) -> Iterator[Office]:
+    office = Office(Settings(valkey_home, None, None), valkey_url)
+    queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
+    queue.empty()
+    yield office
+    assert len(queue) == 0
+    office.close()
+
+
+@contextmanager
+def workers(n: int, url: str, home: Path) -> Iterator[None]:
+    """So many workers, each a process of its own, as `assay worker` begins them."""
+    env = os.environ | {"REDIS_URL": url, "ASSAY_HOME": str(home)}
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "worker.cli", "worker"]
+    started = [subprocess.Popen(command, env=env, cwd=root) for _ in range(n)]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.terminate()
+        for process in started:
+            process.wait(timeout=30)
+
+
+def in_order(runs):
+    return sorted(
+        ((at, replace(run, cpu_s=0.0)) for at, run in runs), key=lambda r: (r[0], r[1].number)
+    )
+
+
+def test_rq_workers_come_to_the_same_runs_as_this_machine_alone(
+    office, valkey_url, valkey_home, tmp_path
+):
+    asked = Asked(truth="truth", strategies=("random", "thompson"), seed=5)
+    cases = prepare(write_plan(tmp_path), tmp_path / "pools", asked)
+
+    with workers(2, valkey_url, valkey_home):
+        elsewhere = in_order(over_rq(cases, 3, office))
+
+    assert elsewhere == in_order(here(cases, 3, n_processes=1))
+
+
+def test_workers_find_the_pool_in_their_own_home_if_it_is_not_where_it_was(
+    office, valkey_url, valkey_home, tmp_path
+):
+    (case,) = prepare(write_plan(tmp_path), valkey_home / "pools", Asked(truth="truth"))
+    moved = replace(
+        case, pool=f"/gone/{Path(case.pool).name}", truth=f"/gone/{Path(str(case.truth)).name}"
+    )
+
+    with workers(1, valkey_url, valkey_home):
+        runs = in_order(over_rq([moved], 2, office))
+
+    assert runs == in_order(here([case], 2, n_processes=1))
+
+
+def test_a_run_that_fails_elsewhere_says_why_here(office, valkey_url, valkey_home, tmp_path):
+    (case,) = prepare(write_plan(tmp_path), tmp_path / "pools", Asked(truth="truth"))
+    lost = replace(case, pool="/gone/nobody-compiled-this.arrow")
+
+    with workers(1, valkey_url, valkey_home), pytest.raises(RunFailed, match="the compiled pool"):
+        list(over_rq([lost], 2, office))
+
+
+def test_without_workers_it_does_not_wait_for_ever(office, tmp_path):
+    cases = prepare(write_plan(tmp_path), tmp_path / "pools", Asked(truth="truth"))
+    with pytest.raises(RunFailed, match="assay worker"):
+        list(over_rq(cases, 1, office, patience_s=0.3))
+
+
+def test_processes_that_took_runs_are_gone_when_nobody_wants_them_any_more(tmp_path):
+    cases = prepare(write_plan(tmp_path), tmp_path / "pools", Asked(truth="truth"))
+    runs = here(cases, 200, n_processes=2)
+    next(runs)
+    runs.close()
+    for child in multiprocessing.active_children():
+        child.join(timeout=10)
+    assert multiprocessing.active_children() == []

@@ -1,0 +1,115 @@
+"""Where the posterior begins: the plan's prior over the pool's cells, fitted to the labels or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core import empirical, priors
+from worker.core.belief import Belief
+from worker.core.counts import LawCache
+from worker.core.empirical import Hyperparameters, Scores
+from worker.core.kinds import expected_kinds, fit_kinds
+from worker.core.metrics import Errors
+from worker.core.supposing import with_prior
+from worker.outcomes import Outcomes
+from worker.plan import Plan
+from worker.pool import Pool
+
+Ints = NDArray[np.int64]
+
+# A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
+_fits = LawCache(1 << 22)
+
+
+def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
+    """The belief before the first label."""
+    none = np.zeros(pool.n_cells, dtype=np.int64)
+    alpha, beta, node = _rates(plan, pool)
+    return Belief(
+        group=pool.cell_group,
+        size=pool.cell_size,
+        right=none,
+        wrong=none,
+        alpha=alpha,
+        beta=beta,
+        n_groups=len(pool.group_names),
+        population=plan.population,
+        node=node,
+        metric=meaning.metric,
+        errors=_errors(plan, pool, meaning, beta),
+    )
+
+
+def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
+    """The belief with the plan's prior fitted to some of its labels, if it is to be fitted at all.
+
+    Args:
+        early: (C, 1 + L) outcomes that the fit may see.
+    """
+    if plan.prior.kind != "empirical":
+        return belief
+    key = pool.hash, early.tobytes()
+    found: tuple[Hyperparameters, Any] | None = _fits.get(key)
+    if found is None:
+        right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
+        rates = empirical.fit(right, wrong, pool.cell_group, scores(pool))
+        kinds = None
+        if meaning.n_kinds and early[:, 1:].any():
+            kinds = fit_kinds(early[:, 1:], _share(meaning), meaning.possible)
+        found = rates, kinds
+        _fits.put(key, found, early.size + (0 if kinds is None else kinds.size))
+    rates, kinds = found
+    errors = belief.errors
+    if errors is not None and kinds is not None:
+        errors = Errors(errors.counts, kinds)
+    return with_prior(belief, *empirical.prior_of(rates, scores(pool)), errors)
+
+
+def scores(pool: Pool) -> Scores:
+    """What the classifier's scores say of the cells; nothing if it gives none."""
+    if not pool.has_scores:
+        return Scores(np.zeros(pool.n_cells), np.zeros(pool.n_cells))
+    filled = pool.group_size > 0
+    centre = np.average(pool.group_mean_logit[filled], weights=pool.group_size[filled])
+    return Scores(pool.cell_mean_logit, (pool.group_mean_logit - centre)[pool.cell_group])
+
+
+def _rates(plan: Plan, pool: Pool) -> tuple[Any, Any, Any]:
+    """alpha, beta and node of the cells' rates of right answers, before any label."""
+    one = np.ones(1)
+    if plan.prior.kind == "empirical":
+        return empirical.prior_of(Hyperparameters(), scores(pool))
+    if plan.prior.kind == "informative":
+        return *priors.informative(pool.cell_mean_score, plan.prior.strength), one
+    if plan.question.metric in ("cost", "confusion"):
+        # uniform over the classes, of which one is right
+        right = np.full(pool.n_cells, plan.prior.strength / len(pool.classes))
+        return right, plan.prior.strength - right, one
+    return *priors.uniform(pool.n_cells, plan.prior.strength), one
+
+
+def _errors(plan: Plan, pool: Pool, meaning: Outcomes, beta: Any) -> Errors | None:
+    """The prior of the kinds of errors, before any label.
+
+    Uniform and informative are the paper's Dirichlet: as many pseudo-counts as the Beta has for
+    wrong answers, spread by the number of classes of each kind or by the classifier's shares.
+    """
+    if not meaning.n_kinds:
+        return None
+    counts = np.zeros((pool.n_cells, meaning.n_kinds), dtype=np.int64)
+    if plan.prior.kind == "empirical":
+        return Errors(counts, fit_kinds(counts, _share(meaning), meaning.possible))
+    if plan.prior.kind == "informative":
+        assert meaning.share is not None, "an informative prior of errors has probabilities"
+        kinds = expected_kinds(meaning.share, meaning.possible, 1.0, 0.0)
+    else:
+        kinds = meaning.n_classes / meaning.n_classes.sum(axis=1, keepdims=True)
+    return Errors(counts, beta[:, None] * kinds)
+
+
+def _share(meaning: Outcomes) -> Any:
+    """The classifier's shares for the kinds, or the numbers of their classes if it gives none."""
+    return meaning.n_classes.astype(np.float64) if meaning.share is None else meaning.share

@@ -1,0 +1,160 @@
+"""Tally and prior: all that is known of the pool, and how one more label changes it."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.metrics import ACCURACY, Errors, Metric, check_fit
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Counts = NDArray[Any]  # whole numbers, as integers or as floats
+Population = Literal["finite", "infinite"]
+
+ONE_NODE = np.ones(1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """Tally and prior of C cells in G groups.
+
+    Every group draws one of U nodes, u ~ `node`, for all its cells (its "group effect"); given it,
+    a cell's rate of right answers is Beta(alpha_u + right, beta_u + wrong), independent of the
+    other cells. With one node that is a plain Beta a cell. With the finite population a group's
+    accuracy is the share of right answers among all its items once they were all labelled; with
+    the infinite one it is the rate itself, one cell a group.
+
+    group: (C,) index of each cell's group, 0..n_groups-1, ascending. size: (C,) items, >= 0.
+    right, wrong: (C,) labelled items, >= 0, together whole and <= size; each whole but for
+    `with_pending`. alpha, beta: (C,) or (C, U) prior, > 0; kept as (C, U).
+    node: (U,) prior probabilities of the nodes, > 0.
+    metric, errors: what a group's value is, and what it takes.
+
+    The arrays are copied and locked.
+
+    Raises:
+        ValueError: an array has the wrong shape, or a number lies outside its range.
+    """
+
+    group: Ints
+    size: Ints
+    right: Counts
+    wrong: Counts
+    alpha: Floats
+    beta: Floats
+    n_groups: int
+    population: Population = "finite"
+    node: Floats = field(default_factory=lambda: ONE_NODE)
+    metric: Metric = ACCURACY
+    errors: Errors | None = None
+    # Derived once, on demand (`derived`): beliefs are made by the thousand, most are asked little.
+    _memo: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("group", "size", "right", "wrong", "alpha", "beta", "node"):
+            array = np.array(getattr(self, name))
+            if name in ("alpha", "beta") and array.ndim == 1:
+                array = array[:, None]
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        _check(self)
+        check_fit(self.metric, self.group.size, self.errors)
+
+
+def unlabelled(b: Belief) -> Ints:
+    """(C,) items of each cell without a label."""
+    if "unlabelled" not in b._memo:
+        b._memo["unlabelled"] = np.rint(b.size - b.right - b.wrong).astype(np.int64)
+    left: Ints = b._memo["unlabelled"]
+    return left
+
+
+def by_group(b: Belief, cells: Counts) -> Counts:
+    """(G,) sums over the cells of each group; `cells` is (C,)."""
+    return np.bincount(b.group, weights=cells, minlength=b.n_groups).astype(cells.dtype)
+
+
+def group_size(b: Belief) -> Ints:
+    """(G,) items of each group."""
+    if "group_size" not in b._memo:
+        b._memo["group_size"] = by_group(b, b.size)
+    sizes: Ints = b._memo["group_size"]
+    return sizes
+
+
+def group_labelled(b: Belief) -> Counts:
+    """(G,) labelled items of each group."""
+    return by_group(b, b.right + b.wrong)
+
+
+def group_right(b: Belief) -> Counts:
+    """(G,) items of each group that were labelled and found right."""
+    return by_group(b, b.right)
+
+
+def group_share(b: Belief) -> Floats:
+    """(G,) each group's share of the pool's items."""
+    sizes = group_size(b)
+    return sizes / max(1, int(sizes.sum()))
+
+
+def starts(b: Belief) -> Ints:
+    """(G + 1,) where each group's cells begin; the last entry is C."""
+    if "starts" not in b._memo:
+        b._memo["starts"] = np.searchsorted(b.group, np.arange(b.n_groups + 1))
+    begins: Ints = b._memo["starts"]
+    return begins
+
+
+def cells_of(b: Belief, g: int) -> slice:
+    """The cells of group `g`."""
+    begins = starts(b)
+    return slice(int(begins[g]), int(begins[g + 1]))
+
+
+def _check(b: Belief) -> None:
+    if b.population not in get_args(Population):
+        raise ValueError(
+            f"population is {b.population!r}, expected one of {', '.join(get_args(Population))}."
+        )
+    for name in ("group", "size", "right", "wrong"):
+        shape = getattr(b, name).shape
+        if b.group.ndim != 1 or shape != b.group.shape:
+            raise ValueError(
+                f"{name} has shape {shape} beside group's {b.group.shape}; "
+                "pass flat arrays with one entry a cell."
+            )
+    for name in ("alpha", "beta"):
+        shape = getattr(b, name).shape
+        if shape != (b.group.size, b.node.size):
+            raise ValueError(
+                f"{name} has shape {shape} for {b.group.size} cells and {b.node.size} nodes; "
+                "pass one row a cell and one column a node."
+            )
+    if not ((b.node > 0).all() and abs(b.node.sum() - 1) < 1e-9):
+        raise ValueError(f"node is {b.node}, expected positive probabilities that sum to 1.")
+    for name in ("group", "size"):
+        if not np.issubdtype(getattr(b, name).dtype, np.integer) and b.group.size:
+            raise ValueError(
+                f"{name} holds {getattr(b, name).dtype}, expected integers; pass an integer array."
+            )
+    done = b.right + b.wrong
+    for fault, expected in (
+        ((b.group < 0) | (b.group >= b.n_groups), f"group in 0..{b.n_groups - 1}"),
+        (np.diff(b.group, prepend=0) < 0, "the cells of a group together, groups ascending"),
+        (b.size < 0, "size >= 0"),
+        (~((b.right >= 0) & (b.wrong >= 0)), "right >= 0 and wrong >= 0"),
+        (np.abs(done - np.rint(done)) > 1e-6, "right + wrong to be a whole number"),
+        (done > b.size + 1e-6, "right + wrong (labelled and pending) <= size"),
+        (~((b.alpha > 0) & (b.beta > 0)).all(axis=1), "alpha > 0 and beta > 0"),
+        (~np.isfinite(b.alpha + b.beta).all(axis=1), "finite alpha and beta"),
+    ):
+        if fault.any():
+            c = int(fault.argmax())
+            raise ValueError(
+                f"cell {c} has group={b.group[c]} size={b.size[c]} right={b.right[c]} "
+                f"wrong={b.wrong[c]} alpha={b.alpha[c]} beta={b.beta[c]}; expected {expected}. "
+                "Correct the tally or the prior of this cell."
+            )

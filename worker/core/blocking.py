@@ -1,0 +1,128 @@
+"""`blocking`: under `guarantee: anytime`, label what keeps the claim from closing."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.belief import Belief, Counts, by_group, group_share, group_size
+from worker.core.comparison import pairs_asked
+from worker.core.guarantee import Ends, Guard, differences, ends, misses, region_of
+from worker.core.moments import Moments, moments
+from worker.core.question import Question
+from worker.core.ranking import ranking
+from worker.core.strategies.picking import Choice, Floats, Ints, Rng, best_cell, checked, choice
+from worker.core.supposing import with_pending
+
+_JITTER = 0.2  # of the cells' gains, so that no choice is ever fixed
+_PAIRS_TRIED = 8
+_NEARLY_WIDEST = 0.9
+_LEAST_RATE, _LEAST_HARD = 1e-4, 1e-3  # so that the gains stay finite
+_LOW, _HIGH = 0, 1
+
+
+def blocking(
+    belief: Belief,
+    question: Question,
+    left: Ints,
+    pending: Ints,
+    rng: Rng,
+    *,
+    lost: Counts,
+    guard: Guard,
+) -> Choice:
+    """Choose the item expected to move most the end of a band that keeps the claim from closing.
+
+    Identify: with even chances one of the chosen groups whose end lies beyond a rival's, or one of
+    these rivals. Compare: a group of one of the pairs that are still open. Estimate: one of the
+    groups with the widest bands. In it the cell whose labels are expected to tell most against the
+    truth that is hardest to rule out: rate q against rate r, KL(q || r) nats a label.
+
+    Pending items count as expected outcomes. The bands never rest on the belief; it only steers.
+
+    Args:
+        lost: (C,) claimed items that will have no outcome: skipped, rejected or withheld. With
+            `left` and `pending` at most the unlabelled items.
+        guard: as for the stop rule.
+
+    Raises:
+        NothingLeft: there is no item that could help.
+        ValueError: the counts do not fit the belief, or its metric has no guarantee.
+    """
+    left = checked(belief, question, left, pending)
+    expected = with_pending(belief, pending)
+    known = moments(expected)
+    found = ends(expected, lost, guard, *misses(belief, question, guard.miss))
+    is_open = by_group(belief, left) > 0
+    if question.task == "identify":
+        group, end = _blocks_set(expected, found, question, is_open, rng)
+    elif question.task == "compare":
+        group, end = _blocks_pair(expected, known, question, is_open, rng, lost, guard)
+    else:
+        group, end = _widest(expected, found, is_open, rng)
+    hard = found.hard_low if end == _LOW else found.hard_high
+    gain = _telling(known.rate, hard)
+    jittered = gain * (1 - _JITTER * rng.random(gain.size))
+    cell = best_cell(belief, group, left, jittered, rng)
+    return choice(
+        belief, cell, low=found.low[group], high=found.high[group], gain=gain[cell], end=end
+    )
+
+
+def _blocks_set(
+    b: Belief, e: Ends, question: Question, is_open: NDArray[np.bool_], rng: Rng
+) -> tuple[int, int]:
+    order = ranking(b, question.which)
+    chosen, others = order[: question.top], order[question.top :]
+    ends_of = (_HIGH, _LOW) if question.which == "lowest" else (_LOW, _HIGH)
+    worst = (e.high, e.low) if question.which == "lowest" else (-e.low, -e.high)
+    in_set, rivals = chosen[is_open[chosen]], others[is_open[others]]
+    if others.size:
+        over = worst[0][in_set] > worst[1][others].min() + question.tolerance
+        under = worst[1][rivals] < worst[0][chosen].max() - question.tolerance
+        if over.any() or under.any():
+            in_set, rivals = in_set[over], rivals[under]
+        else:  # what blocks is on its way, or lost: then the next to block
+            in_set = in_set[worst[0][in_set] >= worst[0][in_set].max(initial=-np.inf)]
+            rivals = rivals[worst[1][rivals] <= worst[1][rivals].min(initial=np.inf)]
+    side = int(rng.integers(2)) if in_set.size and rivals.size else int(not in_set.size)
+    groups = (in_set, rivals)[side]
+    return int(groups[rng.integers(groups.size)]), ends_of[side]
+
+
+def _blocks_pair(
+    b: Belief,
+    known: Moments,
+    question: Question,
+    is_open: NDArray[np.bool_],
+    rng: Rng,
+    lost: Counts,
+    guard: Guard,
+) -> tuple[int, int]:
+    pairs = np.array(pairs_asked(b, question))
+    miss = guard.miss / len(pairs)
+    tried = rng.permutation(pairs[is_open[pairs].any(axis=1)])[:_PAIRS_TRIED]
+    gaps = differences(b, lost, guard, [(int(i), int(j)) for i, j in tried], miss)
+    undecided = [region_of(low, high, question.epsilon) is None for low, high in gaps]
+    pair = tried[int(np.argmax(undecided))]  # the first one if none is
+    groups = rng.permutation(pair[is_open[pair]])
+    group, other = int(groups[0]), int(pair.sum() - groups[0])
+    gap = known.mean[group] - known.mean[other]
+    if abs(gap) <= question.epsilon:
+        return group, int(rng.integers(2))
+    return group, _LOW if gap > 0 else _HIGH
+
+
+def _widest(b: Belief, e: Ends, is_open: NDArray[np.bool_], rng: Rng) -> tuple[int, int]:
+    wide = np.where(is_open & (group_size(b) > 0), e.high - e.low, -np.inf)
+    if b.metric.pooled:
+        wide = wide * group_share(b)
+    groups = np.flatnonzero(wide >= _NEARLY_WIDEST * wide.max())
+    return int(groups[rng.integers(groups.size)]), int(rng.integers(2))
+
+
+def _telling(rate: Floats, hard: Floats) -> Floats:
+    """(C,) nats that a label is expected to tell against the truths `hard`, (K, C)."""
+    q = np.clip(rate, _LEAST_RATE, 1 - _LEAST_RATE)
+    r = np.clip(np.nan_to_num(hard, nan=0.5), _LEAST_HARD, 1 - _LEAST_HARD)
+    each = q * np.log(q / r) + (1 - q) * np.log((1 - q) / (1 - r))
+    total: Floats = each.sum(axis=0)
+    return total

@@ -1,0 +1,128 @@
+"""What a group's value is: its accuracy, or another number that follows from its items' outcomes."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+MetricKind = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr"]
+
+# Metrics of which the exact law of a group's value is known: affine in the number of right answers.
+AFFINE: tuple[MetricKind, ...] = ("accuracy", "bias")
+
+
+def _nothing() -> Floats:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Metric:
+    """What is asked of every group, with what it takes from the pool; C cells.
+
+    With theta_g the share of right answers among all items of the group, s the mean score:
+
+    accuracy   theta_g
+    bias       s_g - theta_g: positive where the classifier is overconfident
+    ece        sum_b p_b|g |s_b - theta_b| over the group's bins b: its calibration error
+    cost       the mean cost of its items, by predicted and true class
+    confusion  theta_g and the shares of its kinds of errors; a vector, so it can only be estimated
+    tpr        of its items that are truly positive, the share that is predicted so
+
+    score: (C,) mean score of each cell's items, in [0, 1]; bias and ece.
+    unit: (C,) whole, ascending within a group: the bin of each cell (ece), or whether its items are
+        predicted positive, 0 or 1 (tpr).
+    values: (C, 1 + L) cost of a right answer and of each kind of error (cost).
+    pooled: the sum over the groups, weighted by their shares of the pool, is what is asked (the
+        ECE of a pool whose groups are its bins).
+
+    In tpr the kinds of errors are 0: truly positive, 1: any other class.
+
+    Source:
+        Ji, Logan, Smyth & Steyvers, "Active Bayesian Assessment for Black-Box Classifiers"
+        (AAAI 2021) and its supplement; here each is the value on the whole pool.
+    """
+
+    kind: MetricKind = "accuracy"
+    score: Floats = field(default_factory=_nothing)
+    unit: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    values: Floats = field(default_factory=_nothing)
+    pooled: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(MetricKind):
+            raise ValueError(
+                f"metric is {self.kind!r}, expected one of {', '.join(get_args(MetricKind))}."
+            )
+
+    @property
+    def counts_errors(self) -> bool:
+        """Whether the kinds of errors matter, and not only right and wrong."""
+        return self.kind in ("cost", "confusion", "tpr")
+
+
+ACCURACY = Metric()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Errors:
+    """What the wrong items of each cell were: the kinds of its errors are Dirichlet-multinomial.
+
+    counts: (C, L) labelled errors of each kind, whole, >= 0.
+    prior: (C, L) pseudo-counts, >= 0, with a positive sum in every cell.
+
+    With Beta(a, b) for right answers and prior @ 1 = b this is the Dirichlet of the paper: a
+    Dirichlet is a Beta for one of its shares times a Dirichlet for the rest.
+    """
+
+    counts: Any
+    prior: Floats
+
+    def __post_init__(self) -> None:
+        if self.counts.ndim != 2 or self.counts.shape != self.prior.shape:
+            raise ValueError(
+                f"the errors' counts have shape {self.counts.shape} and their prior "
+                f"{self.prior.shape}; pass two arrays of one row a cell and one column a kind."
+            )
+        if not (self.counts >= 0).all() or not (self.prior >= 0).all():
+            raise ValueError("the errors' counts and prior must be >= 0; correct the tally.")
+        if not (np.isfinite(self.prior).all() and (self.prior.sum(axis=1) > 0).all()):
+            raise ValueError(
+                "the errors' prior must be finite with a positive sum in every cell; "
+                "spread some of it over all kinds."
+            )
+
+
+def check_fit(metric: Metric, n_cells: int, errors: Errors | None) -> None:
+    """Check that the metric has what it takes, with one entry a cell.
+
+    Raises:
+        ValueError: an array is missing or has another length.
+    """
+    needed = {
+        "score": metric.kind in ("bias", "ece"),
+        "unit": metric.kind in ("ece", "tpr"),
+        "values": metric.kind == "cost",
+    }
+    for name, is_needed in needed.items():
+        array = getattr(metric, name)
+        if is_needed and (array.shape[:1] != (n_cells,)):
+            raise ValueError(
+                f"the metric {metric.kind} has {name} of shape {array.shape} for {n_cells} cells; "
+                "pass one entry a cell."
+            )
+    if not metric.counts_errors:
+        return
+    if errors is None or len(errors.counts) != n_cells:
+        raise ValueError(
+            f"the metric {metric.kind} needs the counts of every kind of error, one row for each "
+            f"of the {n_cells} cells; pass `errors`."
+        )
+    n_kinds = errors.counts.shape[1]
+    expected = {"cost": metric.values.shape[-1] - 1, "tpr": 2}.get(metric.kind, n_kinds)
+    if expected != n_kinds:
+        raise ValueError(
+            f"the metric {metric.kind} knows {expected} kinds of errors, the counts have {n_kinds}; "
+            "derive both from the same classes."
+        )

@@ -1,0 +1,248 @@
+"""The strategies of the papers: random, Thompson sampling and its relatives.
+
+Source:
+    Ji, Logan, Smyth & Steyvers, "Active Bayesian Assessment for Black-Box Classifiers" (AAAI 2021),
+    Table 1 and supplement. They label a whole pool's items group by group; here a cell of the
+    chosen group is chosen too: the one whose label is expected to lower the group's variance most.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.belief import Belief, by_group
+from worker.core.comparison import lookahead, pairs_asked, regions
+from worker.core.drawing import draw, draw_cells
+from worker.core.metrics import AFFINE
+from worker.core.moments import moments
+from worker.core.question import Question
+from worker.core.rewards import drawn_drop, group_weight, question_drop
+from worker.core.strategies.picking import (
+    Choice,
+    Floats,
+    Ints,
+    NothingLeft,
+    Rng,
+    any_item,
+    argmax,
+    best_cell,
+    checked,
+    choice,
+    open_groups,
+)
+from worker.core.supposing import with_pending
+
+KEEP = 0.5  # TTTS: how often the first draw's group is kept (the supplement's beta)
+EXPLORE = 0.1  # epsilon-greedy
+NORMAL_QUANTILE = 1.959964  # Bayes-UCB at 97.5%
+
+_EQUAL = 1e-12
+_MAX_REDRAWS = 50  # as in the papers' older code; the text has no limit
+# Groups chosen by their values, the ones looked for first; among `open`, none exhausted.
+_Extreme = Callable[[Floats, NDArray[np.intp]], NDArray[np.intp]]
+
+
+def random(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng) -> Choice:
+    """Choose uniformly among the remaining items; of the compared groups only, if it is compare."""
+    left = checked(belief, question, left, pending)
+    cell = any_item(left, rng)
+    return choice(belief, cell, share=left[cell] / left.sum())
+
+
+def thompson(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng) -> Choice:
+    """Choose what a posterior draw calls for: the paper's Thompson sampling for each task.
+
+    Identify: one of the `top` most extreme groups of one draw. The paper's MP-TS labels all `top`
+    groups of a draw before the next one; here claims come one at a time, so one of them is chosen
+    uniformly and the next claim draws anew: the same share of labels on average. Pending items are
+    not counted as outcomes for the draw, only for the cell.
+    """
+    left = checked(belief, question, left, pending)
+    if question.task == "compare":
+        return _most_deciding(belief, question, left, pending, rng)
+    if question.task == "estimate":
+        return _most_sharpening(belief, left, pending, rng)
+    drawn = draw(belief, rng, 1)[0]
+    extreme = _extreme(drawn, question, open_groups(belief, left), rng)
+    group = extreme[0] if extreme.size == 1 else extreme[rng.integers(extreme.size)]
+    return _in_group(belief, int(group), left, pending, rng, drawn=drawn[group])
+
+
+def multiple_play(
+    belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng
+) -> Choice:
+    """Thompson sampling that spreads a batch over the whole drawn set (MP-TS).
+
+    Of the `top` most extreme groups of a draw, the one with the fewest pending items. Other tasks
+    as `thompson`.
+    """
+    if question.task != "identify":
+        return thompson(belief, question, left, pending, rng)
+    left = checked(belief, question, left, pending)
+    drawn = draw(belief, rng, 1)[0]
+    extreme = rng.permutation(_extreme(drawn, question, open_groups(belief, left), rng))
+    group = int(extreme[by_group(belief, np.asarray(pending))[extreme].argmin()])
+    return _in_group(belief, group, left, pending, rng, drawn=drawn[group])
+
+
+def top_two(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng) -> Choice:
+    """Thompson sampling that also labels the runner-up (TTTS). Other tasks as `thompson`.
+
+    With probability 1 - `KEEP` the draw is repeated until it has another set of `top` groups, and a
+    group that is new in it is labelled.
+
+    Source:
+        Russo, "Simple Bayesian Algorithms for Best Arm Identification" (2016); the supplement's
+        prose and its Algorithm 2 give beta opposite meanings, equal at .5.
+    """
+    if question.task != "identify":
+        return thompson(belief, question, left, pending, rng)
+    left = checked(belief, question, left, pending)
+    is_open = open_groups(belief, left)
+    drawn = draw(belief, rng, 1)[0]
+    candidates = first = _extreme(drawn, question, is_open, rng)
+    if rng.random() >= KEEP:
+        for again in draw(belief, rng, _MAX_REDRAWS):
+            fresh = np.setdiff1d(_extreme(again, question, is_open, rng), first)
+            if fresh.size:
+                candidates, drawn = fresh, again
+                break
+    group = int(candidates[rng.integers(candidates.size)])
+    return _in_group(belief, group, left, pending, rng, drawn=drawn[group])
+
+
+def epsilon_greedy(
+    belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng
+) -> Choice:
+    """Choose what the posterior means call for, and now and then (`EXPLORE`) any item.
+
+    Identify: one of the `top` groups of most extreme mean. Estimate: the largest expected drop of
+    the squared error. Compare: in the least decided pair, the largest drop of a group's variance.
+    """
+    left = checked(belief, question, left, pending)
+    if rng.random() < EXPLORE:
+        return choice(belief, any_item(left, rng), explored=1)
+    expected = with_pending(belief, pending)
+    if question.task == "estimate":
+        worth = question_drop(expected)
+        cell = argmax(np.where(left > 0, worth, -np.inf), rng)
+        return choice(belief, cell, reward=worth[cell])
+    if question.task == "compare":
+        pair, decided = _least_decided(expected, question, left, rng)
+        drop = np.where(np.isin(belief.group, pair) & (left > 0), moments(expected).drop, -np.inf)
+        cell = argmax(drop, rng)
+        return choice(belief, cell, confidence=decided, drop=drop[cell])
+    means = moments(belief).mean
+    extreme = _extreme(means, question, open_groups(belief, left), rng)
+    group = int(extreme[rng.integers(extreme.size)])
+    return _in_group(belief, group, left, pending, rng, mean=means[group])
+
+
+def bayes_ucb(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng) -> Choice:
+    """Choose the groups that are most extreme in their optimistic posterior quantile (97.5%).
+
+    The quantile is that of a normal with the posterior's mean and variance (the paper's: mean plus
+    a multiple of the standard deviation). Other tasks as `thompson`.
+
+    Source:
+        Kaufmann, Cappé & Garivier, "On Bayesian Upper Confidence Bounds" (2012).
+    """
+    if question.task != "identify":
+        return thompson(belief, question, left, pending, rng)
+    left = checked(belief, question, left, pending)
+    known = moments(with_pending(belief, pending))
+    reach = NORMAL_QUANTILE * np.sqrt(known.variance)
+    bound = known.mean - reach if question.which == "lowest" else known.mean + reach
+    extreme = _extreme(bound, question, open_groups(belief, left), rng)
+    group = int(extreme[rng.integers(extreme.size)])
+    return _in_group(belief, group, left, pending, rng, bound=bound[group])
+
+
+def _extreme(
+    values: Floats, question: Question, groups: NDArray[np.intp], rng: Rng
+) -> NDArray[np.intp]:
+    """The `top` of `groups` with the most extreme values; equal ones in random order."""
+    shuffled = rng.permutation(groups)
+    signed = values[shuffled] if question.which == "lowest" else -values[shuffled]
+    if question.top == 1:
+        return shuffled[signed.argmin(keepdims=True)]
+    if question.top >= shuffled.size:
+        return shuffled
+    return shuffled[np.argpartition(signed, question.top - 1)[: question.top]]
+
+
+def _in_group(
+    belief: Belief, g: int, left: Ints, pending: Ints, rng: Rng, **numbers: float
+) -> Choice:
+    """The cell of the group whose label is expected to lower its variance most."""
+    begins = belief.group.size == belief.n_groups
+    if begins:  # one cell a group: nothing to choose
+        return choice(belief, int(np.searchsorted(belief.group, g)), **numbers)
+    drop = moments(with_pending(belief, pending)).drop
+    cell = best_cell(belief, g, left, drop, rng)
+    return choice(belief, cell, drop=drop[cell], **numbers)
+
+
+def _least_decided(
+    expected: Belief, question: Question, left: Ints, rng: Rng
+) -> tuple[tuple[int, int], float]:
+    """The pair with items left whose likeliest region is least likely, and that probability."""
+    in_group = by_group(expected, left).tolist()
+    pairs = tuple(p for p in pairs_asked(expected, question) if in_group[p[0]] or in_group[p[1]])
+    if not pairs:
+        raise NothingLeft(
+            "every item of the compared groups is labelled, queued or withheld; labels of other "
+            "groups do not help. Wait for the queued items, or stop."
+        )
+    decided = np.array([max(r) for r in regions(expected, pairs, question.epsilon)])
+    at = argmax(-decided, rng)
+    return pairs[at], float(decided[at])
+
+
+def _most_deciding(
+    belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng
+) -> Choice:
+    """Compare: in the least decided pair, the group whose label is expected to decide most.
+
+    As in the paper the expectation of lambda is taken at drawn rates, here exactly. Where it does
+    not tell the groups apart (no single label can move a region), or no exact law is known, the
+    larger expected drop of Var(V_1 - V_2) does. Pending items count as expected outcomes.
+    """
+    expected_belief = with_pending(belief, pending)
+    pair, decided = _least_decided(expected_belief, question, left, rng)
+    in_group = by_group(belief, left)
+    drop = moments(expected_belief).drop
+    cells = [best_cell(belief, g, left, drop, rng) if in_group[g] else None for g in pair]
+    if belief.metric.kind not in AFFINE:
+        cell = max((c for c in cells if c is not None), key=lambda c: float(drop[c]))
+        return choice(belief, cell, confidence=decided, drop=drop[cell])
+    theta = draw_cells(expected_belief, rng)
+    expected = lookahead(expected_belief, *pair, question.epsilon, theta, (cells[0], cells[1]))
+    arms = [(c, value) for c, value in zip(cells, expected, strict=True) if c is not None]
+    best = max(value for _, value in arms)
+    arms = [arm for arm in arms if arm[1] >= best - _EQUAL]
+    cell, value = arms[argmax(np.array([drop[c] for c, _ in arms]), rng)]
+    return choice(
+        belief, cell, drawn=theta[cell], confidence=decided, expected=value, drop=drop[cell]
+    )
+
+
+def _most_sharpening(belief: Belief, left: Ints, pending: Ints, rng: Rng) -> Choice:
+    """Estimate: the cell whose label is expected to lower the squared error most.
+
+    As in the paper the expectation is taken at drawn rates; here of cells and for a finite pool.
+    Where errors have kinds, it is taken under the predictive. Pending items count as expected
+    outcomes.
+    """
+    expected = with_pending(belief, pending)
+    if belief.metric.counts_errors:
+        reward, numbers = question_drop(expected), {}
+    else:
+        theta = draw_cells(expected, rng)
+        reward = group_weight(belief)[belief.group] * drawn_drop(expected, theta)
+        numbers = {"drawn": theta}
+    cell = argmax(np.where(left > 0, reward, -np.inf), rng)
+    return choice(
+        belief, cell, reward=reward[cell], **{name: value[cell] for name, value in numbers.items()}
+    )

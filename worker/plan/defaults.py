@@ -1,0 +1,52 @@
+"""Defaults of the plan that follow from other keys of it, filled in before the plan is checked."""
+
+from typing import Any
+
+from worker.plan.question_part import DEFAULT_BINS
+
+DEFAULT_STRATA = 8
+
+
+def usual_strength(metric: object) -> float:
+    """Return how many labels a prior is worth by default.
+
+    Source: the paper's settings: 2 for Beta priors, 1 for Dirichlet priors.
+    """
+    return 1.0 if metric in ("cost", "confusion") else 2.0
+
+
+def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a plan file with the prior, the strata and the bins filled in.
+
+    What is there stays as it is, also where it is wrong: that is for the checks to say.
+    """
+    pool, question, prior = (values.get(key, {}) for key in ("pool", "question", "prior"))
+    if not (isinstance(pool, dict) and isinstance(question, dict) and isinstance(prior, dict)):
+        return values
+    has_scores = pool.get("probabilities") is not None or pool.get("score") is not None
+    metric = question.get("metric")
+    is_ece_in_groups = metric == "ece" and not _has_bins(pool.get("groups"))
+    prior = {
+        "kind": "empirical" if has_scores else "uniform",
+        "strength": usual_strength(metric),
+    } | prior
+    if is_ece_in_groups and question.get("bins") is None:
+        question = question | {"bins": DEFAULT_BINS}
+    is_stratified = (
+        prior["kind"] == "empirical"
+        and values.get("population", "finite") == "finite"
+        and has_scores
+        and not is_ece_in_groups  # its cells are the bins
+    )
+    filled = values | {"prior": prior}
+    if "pool" in values:
+        filled["pool"] = {"strata": DEFAULT_STRATA if is_stratified else 1} | pool
+    if "question" in values:
+        filled["question"] = question
+    return filled
+
+
+def _has_bins(groups: object) -> bool:
+    texts = groups if isinstance(groups, list | tuple) else [groups]
+    forms = ("score_bin", "equal_mass_bin")
+    return any(isinstance(text, str) and text.strip().startswith(forms) for text in texts)

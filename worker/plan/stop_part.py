@@ -1,0 +1,123 @@
+"""The part of the plan that says when the answer is good enough."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
+
+from worker.plan.fields import Mistakes, Number, PlanPart, Whole
+from worker.plan.question_part import QuestionPlan, Task
+
+RuleKind = Literal["mrr", "rope", "rmse", "width"]
+RULES_OF_TASK: dict[Task, tuple[RuleKind, ...]] = {
+    "identify": ("mrr",),
+    "compare": ("rope",),
+    "estimate": ("rmse", "width"),
+}
+DEFAULT_RMSE = 0.02
+DEFAULT_WIDTH = 0.1
+
+Share = Annotated[Number, Field(gt=0, lt=1)]
+Positive = Annotated[Number, Field(gt=0)]
+
+
+class MrrRule(PlanPart):
+    """Stop when P(mean reciprocal rank >= threshold) >= confidence."""
+
+    threshold: Annotated[Number, Field(gt=0, le=1)] = 0.99
+    confidence: Share = 0.95
+
+
+class RopeRule(PlanPart):
+    """Stop when every pair's difference is below, within or above ±epsilon with confidence."""
+
+    epsilon: Annotated[Number, Field(ge=0)] = 0.05
+    confidence: Share = 0.95
+
+
+class StopPlan(PlanPart):
+    """When the answer is good enough, or enough has been spent on it.
+
+    rmse, width and epsilon are in the unit of the metric: below 1, but for costs.
+    """
+
+    mrr: MrrRule | None = None
+    rope: RopeRule | None = None
+    rmse: Positive | None = None
+    width: Positive | None = None
+    guarantee: Literal["posterior", "anytime"] = "posterior"
+    budget: Annotated[Whole, Field(ge=1)] | None = None
+    min_per_group: Annotated[Whole, Field(ge=0)] = 0
+    looks: Annotated[Whole, Field(ge=1)] = 1
+
+    @property
+    def rules(self) -> tuple[RuleKind, ...]:
+        """The rules that are given; one, once the plan is read."""
+        given: dict[RuleKind, object] = {
+            "mrr": self.mrr, "rope": self.rope, "rmse": self.rmse, "width": self.width
+        }  # fmt: skip
+        return tuple(kind for kind, rule in given.items() if rule is not None)
+
+    @property
+    def kind(self) -> RuleKind:
+        """The rule of the plan."""
+        return self.rules[0]
+
+    @property
+    def target(self) -> float:
+        """What the rule's number must reach: the threshold, epsilon, or the error or width."""
+        if self.mrr is not None:
+            return self.mrr.threshold
+        if self.rope is not None:
+            return self.rope.epsilon
+        target = self.rmse if self.rmse is not None else self.width
+        assert target is not None, "a plan that is read has a rule"
+        return target
+
+    @property
+    def confidence(self) -> float | None:
+        """How probable the claim must be; None where the rule is about an error or a width."""
+        rule = self.mrr or self.rope
+        return rule.confidence if rule else None
+
+    def fitted_to(self, question: QuestionPlan) -> Self:
+        """Return the stop rule for a question, with the task's own rule where none is given.
+
+        Raises:
+            ValueError: more than one rule, one that another task has, or one that cannot fire.
+        """
+        task, known = question.task, RULES_OF_TASK[question.task]
+        if not self.rules:
+            is_anytime = self.guarantee == "anytime"
+            of_estimate = {"width": DEFAULT_WIDTH} if is_anytime else {"rmse": DEFAULT_RMSE}
+            default: dict[Task, dict[str, object]] = {
+                "identify": {"mrr": MrrRule()},
+                "compare": {"rope": RopeRule()},
+                "estimate": {**of_estimate},
+            }
+            return self.model_copy(update=default[task]).fitted_to(question)
+        if len(self.rules) > 1:
+            raise ValueError(
+                f"came {' and '.join(self.rules)}, expected one rule; the task {task} has "
+                f"{' or '.join(known)}"
+            )
+        if self.kind not in known:
+            raise ValueError(f"came {self.kind}, but the task {task} has {' or '.join(known)}")
+        if found := self._mistakes_for(question):
+            raise Mistakes(found)
+        return self
+
+    def _mistakes_for(self, question: QuestionPlan) -> list[tuple[str, str]]:
+        found: list[tuple[str, str]] = []
+        if self.kind != "mrr" and self.target >= 1 and question.metric != "cost":
+            key = "rope.epsilon" if self.kind == "rope" else self.kind
+            text = f"came the number {self.target}, expected a number < 1"
+            found.append((key, f"{text}; no {question.metric} is larger"))
+        if self.guarantee == "anytime":
+            other = "or write `guarantee: posterior`"
+            if self.kind == "rmse":
+                text = "came rmse, but an expected error has no bound that holds at any time"
+                found.append(("guarantee", f"{text}; use `width`, {other}"))
+            if question.metric == "confusion":
+                text = "came anytime, which has no bound for a whole confusion matrix"
+                found.append(("guarantee", f"{text}; ask for another metric, {other}"))
+        return found

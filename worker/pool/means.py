@@ -1,0 +1,66 @@
+"""What the scores of the items of a cell are on average."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from worker.errors import PredictionsError
+from worker.plan.pool_part import PoolPlan
+from worker.pool.predictions import probability_pieces
+
+# A score of exactly 0 or 1 has no logit, and many classifiers give thousands of them.
+LEAST_SCORE = 1e-4
+
+
+def mean_logits(
+    code: NDArray[np.integer], score: NDArray[np.floating], n: int
+) -> NDArray[np.float64]:
+    """Return the mean logit of the scores with each code, (n,); NaN where there are none.
+
+    Args:
+        code: (items,) in 0 ... n - 1.
+        score: (items,) in [0, 1], clipped to [1e-4, 1 - 1e-4]; NaN if there are no scores.
+        n: how many codes there are.
+    """
+    clipped = np.clip(score.astype(np.float64), LEAST_SCORE, 1 - LEAST_SCORE)
+    sums = np.bincount(code, weights=np.log(clipped / (1 - clipped)), minlength=n)
+    sizes = np.bincount(code, minlength=n)
+    means: NDArray[np.float64] = np.divide(sums, sizes, out=np.full(n, np.nan), where=sizes > 0)
+    return means
+
+
+def mean_probabilities(
+    pool: PoolPlan, n_classes: int, cell: NDArray[np.int32], size: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Return the mean probabilities of the items of each cell, (C, K); each row sums to 1.
+
+    The predictions are read through once more, piece by piece: a million items of a thousand
+    classes do not fit into memory, their means do.
+
+    Args:
+        pool: a plan of a pool with probabilities.
+        n_classes: K.
+        cell: (n,) cell of each item in the file's order.
+        size: (C,) items of each cell.
+
+    Raises:
+        PredictionsError: the file is another one by now.
+    """
+    sums = np.zeros((len(size), n_classes))
+    n_before = 0
+    for rows in probability_pieces(pool):
+        here = cell[n_before : n_before + len(rows)]
+        n_before += len(rows)
+        if len(here) < len(rows):
+            break
+        cells, place = np.unique(here, return_inverse=True)
+        members = csr_array(
+            (np.ones(len(rows)), (place, np.arange(len(rows)))), shape=(len(cells), len(rows))
+        )
+        sums[cells] += members @ rows
+    if n_before != len(cell):
+        raise PredictionsError(
+            f"{pool.predictions}: the file changed while it was read; try again once it is complete"
+        )
+    means: NDArray[np.float32] = (sums / sums.sum(axis=1, keepdims=True)).astype(np.float32)
+    return means

@@ -1,0 +1,91 @@
+"""The true classes of a pool whose items are all labelled already, for simulations."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from worker.errors import PredictionsError
+from worker.nearest import did_you_mean, listed
+from worker.plan import Plan
+from worker.plan.fitting import OF_TRUE_CLASSES
+from worker.pool.checks import is_absent
+from worker.pool.file import Pool
+from worker.pool.predictions import class_names
+from worker.pool.tables import Wanted, column_names, pieces
+
+
+def read_truth(plan: Plan, pool: Pool, column: str) -> NDArray[np.int64]:
+    """Return the true class of every item, in the order of the pool's rows.
+
+    Where the plan does not list the classes, they are those that were ever predicted; a true class
+    that never was gets a further number, which no prediction matches.
+
+    Args:
+        plan: the plan that the pool was compiled from.
+        pool: n items of K classes.
+        column: the column of the predictions file with the true classes.
+
+    Returns:
+        (n,) index of a class; K and more for classes that are never predicted.
+
+    Raises:
+        PredictionsError: there is no such column, it lacks the class of an item, or holds one
+            that is not among the classes of the plan.
+    """
+    path = plan.pool.predictions
+    present = column_names(path)
+    if column not in present:
+        raise PredictionsError(
+            f"{path}: no column {column} with the true classes{did_you_mean(column, present)}; its "
+            f"columns are {listed(present, 30)}. Correct --truth"
+        )
+    table = pa.Table.from_batches(
+        list(pieces(path, Wanted(tuple(dict.fromkeys((plan.pool.id, column))))))
+    )
+    ids, truth = (
+        table.column(name).cast(pa.large_string()).combine_chunks()
+        for name in (plan.pool.id, column)
+    )
+    _check_all_known(path, column, ids, truth)
+    codes = _codes(plan, pool, column, truth)
+    place = pc.index_in(pool.item_ids, value_set=ids)
+    if place.null_count:
+        raise PredictionsError(
+            f"{path}: {place.null_count} items of the pool are not in the file any more; put the "
+            "file back that the pool was compiled from"
+        )
+    in_order: NDArray[np.int64] = codes[place.to_numpy()]
+    return in_order
+
+
+def _check_all_known(path: Path, column: str, ids: pa.Array, truth: pa.Array) -> None:
+    missing = is_absent(truth)
+    if missing.any():
+        first = [str(ids[int(row)].as_py()) for row in np.flatnonzero(missing)[:5]]
+        raise PredictionsError(
+            f"{path}: the true class (column {column}) is missing for {int(missing.sum()):,} of "
+            f"{len(truth):,} items (first: {', '.join(first)}); fill it in, or leave these items "
+            "out of the file"
+        )
+
+
+def _codes(plan: Plan, pool: Pool, column: str, truth: pa.Array) -> NDArray[np.int64]:
+    encoded = truth.dictionary_encode()
+    values: list[str] = encoded.dictionary.to_pylist()
+    unknown = sorted(set(values) - set(pool.classes))
+    is_open = class_names(plan.pool) is None and plan.question.metric not in OF_TRUE_CLASSES
+    if unknown and not (is_open and len(unknown) < len(set(values))):
+        guess = did_you_mean(unknown[0], pool.classes)
+        raise PredictionsError(
+            f"{plan.pool.predictions}: the column {column} holds {len(unknown)} classes that are "
+            f"not among those of the pool: {listed([repr(name) for name in unknown], 5)}{guess} "
+            f"(the classes are {listed(pool.classes)}). Write them alike, or list all classes "
+            "under `pool.classes` in the plan"
+        )
+    place = {name: code for code, name in enumerate((*pool.classes, *unknown))}
+    code_of = np.array([place[value] for value in values], dtype=np.int64)
+    codes: NDArray[np.int64] = code_of[encoded.indices.to_numpy()]
+    return codes

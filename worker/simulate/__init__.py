@@ -1,0 +1,1 @@
+"""Simulation: a labelled pool, replayed through the very core that runs live."""

@@ -1,0 +1,171 @@
+"""What is simulated: a plan with one strategy and one prior, its pool, and the truth."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from worker.assessment import Assessment, assess
+from worker.errors import PlanError
+from worker.plan import Plan, load_plan
+from worker.plan.mistakes import sentences
+from worker.plan.source import read_yaml
+from worker.pool import Pool, check_question, compile_pool, open_pool
+from worker.pool.truth import read_truth
+from worker.settings import read_settings
+from worker.simulate.measuring import Measures
+from worker.simulate.replay import replay
+from worker.simulate.truths import Ints, outcomes
+
+_FOR_SIMULATION = {"for_simulation": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A plan with one strategy and one prior; JSON-able, so that RQ can carry it.
+
+    plan: JSON. predictions: their file's name. pool, pool_sha256: the compiled pool, of n_items.
+    truth: a file of the true classes in the order of the pool's rows, as `save_truth` writes it;
+    None to draw plausible truths from the prior. seed: of the simulation.
+    """
+
+    plan: str
+    strategy: str
+    prior: str
+    predictions: str
+    n_items: int
+    pool: str
+    pool_sha256: str
+    truth: str | None
+    seed: int
+    measures: Measures
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of a simulation.
+
+    truth: the column of the true classes; None to draw plausible truths from the prior.
+    strategies, priors: every strategy with every prior; none for the plan's own.
+    seed: the plan's own if None. until: the whole pool if None. at: ten label counts if none.
+    only_stop: end every run at its stop, whatever the budget, and measure nothing else.
+    """
+
+    truth: str | None = None
+    strategies: tuple[str, ...] = ()
+    priors: tuple[str, ...] = ()
+    seed: int | None = None
+    until: int | None = None
+    at: tuple[int, ...] = ()
+    only_stop: bool = False
+
+
+def prepare(path: Path, pools: Path, asked: Asked) -> list[Case]:
+    """Read a plan, and compile the pool of each of its variants.
+
+    Args:
+        path: the plan; keys about annotators may be absent.
+        pools: where compiled pools and truths are kept.
+
+    Raises:
+        PlanError, PredictionsError: what is wrong, where, and what to do.
+    """
+    plan = load_plan(path, for_simulation=True)
+    cases = []
+    for prior in asked.priors or (plan.prior.kind,):
+        variant = _with_prior(plan, path, prior)
+        pool = compile_pool(variant, pools)
+        check_question(variant, pool)
+        truth = None
+        if asked.truth is not None:
+            truth = str(save_truth(read_truth(variant, pool, asked.truth), pool, pools))
+        if asked.only_stop:
+            unlimited = variant.stop.model_copy(update={"budget": None})
+            variant = variant.model_copy(update={"stop": unlimited})
+        for strategy in asked.strategies or (plan.strategy,):
+            variant = variant.model_copy(update={"strategy": strategy})
+            assess(variant, pool)
+            cases.append(
+                Case(
+                    plan=variant.model_dump_json(),
+                    strategy=strategy,
+                    prior=prior,
+                    predictions=plan.pool.predictions.name,
+                    n_items=pool.n_items,
+                    pool=str(pool.path),
+                    pool_sha256=pool.file_sha256,
+                    truth=truth,
+                    seed=plan.seed if asked.seed is None else asked.seed,
+                    measures=_measures(asked, pool.n_items),
+                )
+            )
+    return cases
+
+
+def _measures(asked: Asked, n_items: int) -> Measures:
+    until = min(asked.until or n_items, n_items)
+    spaced = np.rint(np.geomspace(min(10, until), until, 10)).astype(int)
+    at = sorted({n for n in asked.at or spaced.tolist() if n <= until})
+    return Measures(until, tuple(at), asked.only_stop)
+
+
+def _with_prior(plan: Plan, path: Path, prior: str) -> Plan:
+    """The plan with another prior; what follows from the prior by default follows it."""
+    if prior == plan.prior.kind:
+        return plan
+    written, _ = read_yaml(path)
+    values = plan.model_dump() | {"prior": {"kind": prior}}
+    if prior != "empirical" and "strength" in (written.get("prior") or {}):
+        values["prior"]["strength"] = plan.prior.strength
+    if "strata" not in written["pool"]:
+        del values["pool"]["strata"]
+    try:
+        return Plan.model_validate(values, context=_FOR_SIMULATION)
+    except ValidationError as error:
+        raise PlanError(sentences(error, Plan, {}), f"{path} with the {prior} prior") from error
+
+
+def save_truth(truth: Ints, pool: Pool, folder: Path) -> Path:
+    """Write the true classes beside the compiled pool, for whoever takes runs; return the file."""
+    values = np.ascontiguousarray(truth)
+    digest = hashlib.sha256(values.tobytes()).hexdigest()
+    path = folder / f"{pool.hash}-truth-{digest[:16]}.npy"
+    if not path.exists():
+        part = folder / f".{path.name}.{os.getpid()}.part"
+        with part.open("wb") as file:
+            np.save(file, values)
+        part.replace(path)
+    return path
+
+
+def replay_run(case: dict[str, Any], number: int) -> dict[str, Any]:
+    """Take one run of a case: JSON in, JSON out."""
+    measures = Measures(**(case["measures"] | {"at": tuple(case["measures"]["at"])}))
+    assessment, outcome = _opened(case["plan"], case["pool"], case["pool_sha256"], case["truth"])
+    return asdict(replay(assessment, outcome, measures, case["seed"], number))
+
+
+# A process takes runs of a few cases in turn.
+@lru_cache(maxsize=16)
+def _opened(
+    plan_json: str, pool_file: str, pool_sha256: str, truth_file: str | None
+) -> tuple[Assessment, Ints | None]:
+    plan = Plan.model_validate_json(plan_json, context=_FOR_SIMULATION)
+    pool = open_pool(_found(pool_file), pool_sha256)
+    assessment = assess(plan, pool)
+    if truth_file is None:
+        return assessment, None
+    return assessment, outcomes(assessment, np.load(_found(truth_file)))
+
+
+def _found(file: str) -> Path:
+    """The file, or the one of its name among this machine's own pools."""
+    path = Path(file)
+    return path if path.exists() else read_settings().pools / path.name

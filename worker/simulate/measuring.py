@@ -1,0 +1,183 @@
+"""What is measured in a run: the stop, the ranking's and the estimates' errors on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment import Assessment
+from worker.core.belief import Belief, group_size
+from worker.core.posterior import mean
+from worker.core.ranking import mrr, ranking
+from worker.core.stopping import Reason
+from worker.simulate.findings import is_right
+
+Floats = NDArray[np.float64]
+
+LOG_STEP = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What is measured in every run.
+
+    until: labels after which a run ends, >= 1.
+    at: label counts at which the groups' errors are measured, ascending, in 1..until.
+    only_stop: end at the stop, and measure nothing else.
+    """
+
+    until: int
+    at: tuple[int, ...] = ()
+    only_stop: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The stop rule's first yes.
+
+    is_conclusive: the rule holds or all is labelled; else the budget or the items ran out.
+    is_right: what was found is true of the pool. claimed: with which probability it was said to be.
+    """
+
+    labels: int
+    reason: Reason
+    is_conclusive: bool
+    is_right: bool
+    claimed: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run measured.
+
+    mrr: at `log_steps`, of the groups ranked by posterior mean; none but for identify.
+    rmse: at `Measures.at`: sqrt(sum_g p_g (mean_g - truth_g)^2).
+    pooled: at `Measures.at`: |sum_g p_g (mean_g - truth_g)| over sum_g p_g truth_g; ece only.
+    """
+
+    number: int
+    labels: int
+    mrr: tuple[float, ...]
+    rmse: tuple[float, ...]
+    pooled: tuple[float, ...]
+    stop: Stop | None
+    cpu_s: float
+
+
+def as_run(values: dict[str, Any]) -> Run:
+    """A run from its JSON (`dataclasses.asdict` makes it)."""
+    stop = values["stop"]
+    curves = {name: tuple(values[name]) for name in ("mrr", "rmse", "pooled")}
+    return Run(**(values | curves | {"stop": Stop(**stop) if stop is not None else None}))
+
+
+def log_steps(until: int) -> list[int]:
+    """The label counts at which the ranking is looked at: every tenth, and the last."""
+    return [*range(LOG_STEP, until, LOG_STEP), until]
+
+
+def looks(until: int, budget: int | None) -> Iterator[int]:
+    """The label counts at which the stop rule is asked: every one up to 100, then 2% apart.
+
+    Live it is asked every turn; a rule costs more than a label, and asked 2% later it stops at most
+    2% later.
+    """
+    n = 1
+    while n < until:
+        yield n
+        step = n + max(1, n // 50)
+        n = budget if budget is not None and n < budget < step else step
+    yield until
+
+
+class Log:
+    """Writes down what a run measures, at the labels where there is something to measure."""
+
+    def __init__(self, assessment: Assessment, truth: Floats, measures: Measures) -> None:
+        self.assessment, self.truth, self.measures = assessment, truth, measures
+        self.question = assessment.question
+        self.stop: Stop | None = None
+        self.n = 0
+        self.mrr: list[float] = []
+        self.rmse: list[float] = []
+        self.pooled: list[float] = []
+        self.belief = assessment.believe({})
+        sizes = group_size(self.belief)
+        self.filled = np.flatnonzero(sizes)
+        self.share = sizes[self.filled] / sizes.sum()
+        is_ranked = self.question.task == "identify" and not measures.only_stop
+        self.steps = iter(log_steps(measures.until) if is_ranked else ())
+        self.at = iter(() if measures.only_stop else measures.at)
+        self.looks = looks(measures.until, assessment.rule.budget)
+        self.next_step, self.next_at = next(self.steps, 0), next(self.at, 0)
+        self.next_look = next(self.looks, 0)
+
+    @property
+    def is_full(self) -> bool:
+        """Nothing is left to measure."""
+        return self.n >= self.measures.until or (self.measures.only_stop and self.stop is not None)
+
+    def take(self, n: int, belief: Belief) -> None:
+        """Note the n-th label."""
+        self.n, self.belief = n, belief
+        if n == self.next_look:
+            self._look()
+            self.next_look = 0 if self.stop is not None else next(self.looks, 0)
+        if n == self.next_step:
+            self._rank()
+            self.next_step = next(self.steps, 0)
+        if n == self.next_at:
+            self._estimate()
+            self.next_at = next(self.at, 0)
+
+    def run(self, number: int, cpu_s: float) -> Run:
+        """What was measured; once no label helps any more, nothing changes."""
+        if self.stop is None and self.n < self.measures.until:
+            self._look()
+        for following, measure in ((self.next_step, self._rank), (self.next_at, self._estimate)):
+            if following:
+                measure()
+        for measured, wanted in (
+            (self.mrr, len(log_steps(self.measures.until)) if self.mrr else 0),
+            (self.rmse, len(self.measures.at) if self.rmse else 0),
+            (self.pooled, len(self.measures.at) if self.pooled else 0),
+        ):
+            measured += measured[-1:] * (wanted - len(measured))
+        return Run(
+            number,
+            self.n,
+            tuple(self.mrr),
+            tuple(self.rmse),
+            tuple(self.pooled),
+            self.stop,
+            cpu_s,
+        )
+
+    def _look(self) -> None:
+        left = self.assessment.pool.n_items - self.n
+        verdict = self.assessment.decide(self.belief, left)
+        if verdict.stop:
+            self.stop = Stop(
+                labels=self.n,
+                reason=verdict.reason,
+                is_conclusive=verdict.reason == "answered" or verdict.certain,
+                is_right=is_right(self.assessment, verdict, self.belief, self.truth),
+                claimed=verdict.confidence,
+            )
+
+    def _rank(self) -> None:
+        q = self.question
+        order = ranking(self.belief, q.which)
+        self.mrr.append(float(mrr(order, self.truth[None], q.top, q.which, q.tolerance)[0]))
+
+    def _estimate(self) -> None:
+        truth = self.truth[self.filled]
+        error = mean(self.belief)[self.filled] - truth
+        self.rmse.append(float(np.sqrt(self.share @ error**2)))
+        if self.assessment.plan.question.metric == "ece":
+            whole = float(self.share @ truth)
+            self.pooled.append(abs(float(self.share @ error)) / whole if whole else float("nan"))

@@ -1,0 +1,90 @@
+"""One run: the pool's labels revealed one after the other, through the very core that runs live."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from worker.assessment import Assessment
+from worker.core.belief import Belief
+from worker.core.strategies import NothingLeft
+from worker.core.supposing import labelled
+from worker.simulate.measuring import Log, Measures, Run
+from worker.simulate.truths import Ints, cell_of_rows, plausible, true_values
+
+# Which stream of a run's random numbers is for what; 1 and 2 are the assessment's own.
+_SHUFFLING, _DRAWING_TRUTH = 3, 4
+
+
+class Revealed(NamedTuple):
+    """One label: the row of its item, and the belief after it."""
+
+    row: int
+    belief: Belief
+
+
+def run_seed(seed: int, number: int) -> int:
+    """The seed of a run, 0..2^63 - 1, from the simulation's seed and the run's number."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> 1)
+
+
+def replay(
+    assessment: Assessment, outcome: Ints | None, measures: Measures, seed: int, number: int
+) -> Run:
+    """Take one run; its seed and number fix all of it.
+
+    Args:
+        outcome: (N,) in the order of the pool's rows (`truths`); None to draw a plausible one.
+        seed: of the simulation.
+        number: of the run, >= 0.
+    """
+    began = time.process_time()
+    own = run_seed(seed, number)
+    assessment = replace(assessment, plan=assessment.plan.model_copy(update={"seed": own}))
+    if outcome is None:
+        outcome = plausible(assessment, np.random.default_rng([own, _DRAWING_TRUTH]))
+    order = shuffled(assessment, np.random.default_rng([own, _SHUFFLING]))
+    log = Log(assessment, true_values(assessment, outcome), measures)
+    for n, revealed in enumerate(labels(assessment, outcome, order), start=1):
+        log.take(n, revealed.belief)
+        if log.is_full:
+            break
+    return log.run(number, time.process_time() - began)
+
+
+def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> Iterator[Revealed]:
+    """Reveal one label after the other, until none would help.
+
+    The choices are those of an assessment with one item open at a time, whose annotator answers
+    `outcome`.
+
+    Args:
+        order: (N,) rows, cell after cell, in which the items of a cell are offered; None for the
+            compiled pool's own order, in which they are offered live.
+    """
+    pool = assessment.pool
+    rows = range(pool.n_items) if order is None else order.tolist()
+    outcomes = (outcome if order is None else outcome[order]).tolist()
+    ends = (pool.cell_start + pool.cell_size).tolist()
+    belief = assessment.believe({})
+    left, pending = np.array(pool.cell_size), np.zeros_like(pool.cell_size)
+    for claim in range(pool.n_items):
+        try:
+            cell = assessment.choose(belief, left, pending, claim).cell
+        except NothingLeft:
+            return
+        at = ends[cell] - int(left[cell])
+        left[cell] -= 1
+        belief = labelled(belief, cell, outcomes[at])
+        yield Revealed(rows[at], belief)
+
+
+def shuffled(assessment: Assessment, rng: np.random.Generator) -> Ints:
+    """(N,) the pool's rows, cell after cell, in a fresh random order within each cell."""
+    cell = cell_of_rows(assessment)
+    order: Ints = np.lexsort((rng.random(cell.size), cell))
+    return order

@@ -1,0 +1,136 @@
+"""What many runs come to, as values for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.simulate.cases import Case
+from worker.simulate.measuring import Measures, Run, Stop, log_steps
+
+
+def simulated(
+    cases: Sequence[Case], runs: Sequence[Sequence[Run]], n_runs: int, truth: str | None
+) -> dict[str, Any]:
+    """The report of a simulation, JSON-able.
+
+    Args:
+        runs: the finished runs of each case, in any order.
+        n_runs: how many were asked for.
+        truth: the column of the true classes; None if truths were drawn.
+    """
+    first = cases[0]
+    return {
+        "pool": first.predictions,
+        "items": first.n_items,
+        "truth": truth,
+        "seed": first.seed,
+        "until": first.measures.until,
+        "runs": n_runs,
+        "finished": min(map(len, runs)),
+        "results": [_result(case, of_case) for case, of_case in zip(cases, runs, strict=True)],
+    }
+
+
+def _result(case: Case, runs: Sequence[Run]) -> dict[str, Any]:
+    ordered = sorted(runs, key=lambda run: run.number)  # so that a mean has one value, to the bit
+    measures = case.measures
+    return {
+        "strategy": case.strategy,
+        "prior": case.prior,
+        "runs": len(ordered),
+        **_ranked(ordered, measures, case.n_items),
+        "rmse_at": _means([run.rmse for run in ordered], measures),
+        "ece_error_at": _means([run.pooled for run in ordered], measures),
+        "stop": _stops(ordered),
+        "cpu_s_per_run": _mean([run.cpu_s for run in ordered]),
+    }
+
+
+def _ranked(runs: Sequence[Run], measures: Measures, n_items: int) -> dict[str, Any]:
+    """How soon the ranking is right; nothing to say where no ranking is asked for."""
+    if not runs or not runs[0].mrr:
+        return {"labels_to_mrr95": None, "labels_to_mrr99": None, "regret": None}
+    curve = np.mean([run.mrr for run in runs], axis=0)
+    steps = np.array(log_steps(measures.until))
+    return {
+        "labels_to_mrr95": _first(curve > 0.95, steps),
+        "labels_to_mrr99": _first(curve > 0.99, steps),
+        "regret": float((1 - curve) @ np.diff(steps, prepend=0) / n_items),
+    }
+
+
+def _first(reached: NDArray[np.bool_], steps: NDArray[np.int64]) -> int | None:
+    return int(steps[reached.argmax()]) if reached.any() else None
+
+
+def _means(curves: Sequence[tuple[float, ...]], measures: Measures) -> dict[str, float | None]:
+    measured = [curve for curve in curves if curve]
+    if not measured:
+        return {}
+    means = np.mean(measured, axis=0)
+    return {str(n): _number(value) for n, value in zip(measures.at, means, strict=True)}
+
+
+def _stops(runs: Sequence[Run]) -> dict[str, Any]:
+    """What the stop rule did: `stopped` with a finding that it stands for, or `inconclusive`.
+
+    `claimed` is the mean of what the findings said of themselves, `right` how many were.
+    """
+    stops = [run.stop for run in runs if run.stop is not None]
+    found = [stop for stop in stops if stop.is_conclusive]
+    claims = [stop.claimed for stop in found if stop.claimed is not None]
+    return {
+        "stopped": len(found),
+        "right": sum(stop.is_right for stop in found),
+        "labels_median": _quantile(found, 0.5),
+        "labels_quartiles": [_quantile(found, 0.25), _quantile(found, 0.75)],
+        "claimed": _mean(claims),
+        "exhausted": sum(stop.reason == "exhausted" for stop in found),
+        "inconclusive": len(stops) - len(found),
+    }
+
+
+def _quantile(stops: Sequence[Stop], q: float) -> int | None:
+    """A number of labels that occurred."""
+    labels = [stop.labels for stop in stops]
+    return int(np.quantile(labels, q, method="inverted_cdf")) if labels else None
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def planned(case: Case, runs: Sequence[Run], budget: int | None) -> dict[str, Any]:
+    """How many labels the question will cost, JSON-able.
+
+    Args:
+        runs: finished ones of `Measures.only_stop`, without a budget.
+        budget: the plan's.
+    """
+    stops = [run.stop for run in runs if run.stop is not None]
+    answered = [stop for stop in stops if stop.reason == "answered"]
+    within = None
+    if budget is not None:
+        within = _mean([float(stop.is_conclusive and stop.labels <= budget) for stop in stops])
+    return {
+        "items": case.n_items,
+        "strategy": case.strategy,
+        "prior": case.prior,
+        "seed": case.seed,
+        "runs": len(runs),
+        "labels_median": _quantile(stops, 0.5),
+        "labels_quartiles": [_quantile(stops, 0.25), _quantile(stops, 0.75)],
+        "answered_before_all_are_labelled": len(answered) / len(runs) if runs else None,
+        "budget": budget,
+        "answered_within_budget": within,
+        "right": sum(stop.is_right for stop in stops) / len(stops) if stops else None,
+        "cpu_s_per_run": _mean([run.cpu_s for run in runs]),
+    }

@@ -1,0 +1,85 @@
+"""Reports of simulations, for people."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+WIDTH = 100
+
+
+def simulated_text(report: dict[str, Any]) -> str:
+    """A simulation for people."""
+    table = Table(box=None, pad_edge=False)
+    for title in ("strategy", "prior"):
+        table.add_column(title)
+    for title in ("MRR>.95", "MRR>.99", "regret", "stopped", "labels", "right", "claimed", "CPU s"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for result in report["results"]:
+        stop = result["stop"]
+        low, high = stop["labels_quartiles"]
+        labels = "-" if low is None else f"{stop['labels_median']:,} ({low:,}-{high:,})"
+        table.add_row(
+            result["strategy"],
+            result["prior"],
+            _shown(result["labels_to_mrr95"], ",d"),
+            _shown(result["labels_to_mrr99"], ",d"),
+            _shown(result["regret"], ".4f"),
+            f"{stop['stopped']} of {result['runs']}",
+            labels,
+            _shown(stop["right"] / stop["stopped"] if stop["stopped"] else None, ".0%"),
+            _shown(stop["claimed"], ".1%"),
+            _shown(result["cpu_s_per_run"], ".2f"),
+        )
+    column = report["truth"]
+    truth = f"true classes in {column}" if column else "truths drawn from the prior"
+    lines = [
+        f"{report['finished']} runs over the {report['items']:,} items of {report['pool']} "
+        f"({truth}; seed {report['seed']}), {report['until']:,} labels each."
+    ]
+    lines += ["", _text(table), ""]
+    lines += [
+        line
+        for result in report["results"]
+        for line in (_curve("RMSE", result, "rmse_at"), _curve("ECE error", result, "ece_error_at"))
+        if line
+    ]
+    return "\n".join(lines)
+
+
+def planned_text(report: dict[str, Any]) -> str:
+    """What a question will cost, for people."""
+    if report["labels_median"] is None:
+        return "No run stopped."
+    low, high = report["labels_quartiles"]
+    lines = [
+        f"The question will cost about {report['labels_median']:,} labels of {report['items']:,} "
+        f"items (half of the time {low:,} to {high:,}): {report['runs']} pools drawn from the "
+        f"{report['prior']} prior, strategy {report['strategy']}.",
+        f"It is answered before all is labelled in "
+        f"{report['answered_before_all_are_labelled']:.0%} of them.",
+    ]
+    if report["budget"] is not None:
+        lines.append(
+            f"The budget of {report['budget']:,} labels is enough in "
+            f"{report['answered_within_budget']:.0%}."
+        )
+    return "\n".join(lines)
+
+
+def _curve(name: str, result: dict[str, Any], key: str) -> str:
+    points = ", ".join(f"{n}: {_shown(value, '.4f')}" for n, value in result[key].items())
+    return f"{name} of {result['strategy']}, {result['prior']}, at {points}" if points else ""
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def _text(table: Table) -> str:
+    out = io.StringIO()
+    Console(file=out, width=WIDTH, highlight=False, markup=False).print(table)
+    return out.getvalue().rstrip()
