@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench bench-paper clean
 
 .venv/ready: pyproject.toml deploy/constraints.txt
 	$(PYTHON) -m venv .venv
@@ -22,6 +22,9 @@ check: .venv/ready ## lint, format, types
 
 bench: .venv/ready ## the numbers of the README, as measured here
 	$(BIN)/python -m tests.bench $(ARGS)
+
+bench-paper: .venv/ready ## the paper's tables beside Assay's, as a page under .assay (ARGS="--ours 200": hours)
+	$(BIN)/python -m tests.bench.paper $(ARGS)
 
 clean: ## remove what the other targets made here (not the cache of Label Studio)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

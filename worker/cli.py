@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import click
 
 from connector.errors import ConnectorError
-from worker.cli_simulate import plan_labels, simulate
+from worker import cli_life, cli_processes, cli_simulate
+from worker.cli_parts import JSON, PLAN, office_here, show
 from worker.errors import AssayError
 from worker.settings import read_settings
-
-PLAN = click.argument("plan", type=click.Path(path_type=Path))
-PORT = click.IntRange(0, 65535)
-SECONDS = click.FloatRange(min=0.05)
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for scripts.")
 
 
 class _Group(click.Group):
@@ -63,44 +55,7 @@ def cli() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
 
 
-cli.add_command(simulate)
-cli.add_command(plan_labels)
-
-
-@contextmanager
-def _office() -> Iterator[Any]:
-    from worker.embedded import server
-    from worker.office import Office
-
-    settings = read_settings()
-    with server(settings.home, settings.redis_url) as url:
-        office = Office(settings, url)
-        try:
-            yield office
-        finally:
-            office.close()
-
-
-def _print(value: Any, as_json: bool, text: str) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False) if as_json else text)
-
-
-def _quiet_if(as_json: bool) -> Any:
-    return (lambda _text: None) if as_json else (lambda text: click.echo(text, err=True))
-
-
-def _stop_event() -> Event:
-    """Set by Ctrl-C and by SIGTERM."""
-    stop = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    return stop
-
-
-# --- before an assessment ------------------------------------------------------------------------
-
-
-@cli.command()
+@click.command()
 @click.argument("predictions", type=click.Path(path_type=Path))
 @click.option("--plan", "plan", type=click.Path(path_type=Path), default=Path("plan.yaml"))
 @click.option("--id", "id_column", help="The column that names each item.")
@@ -133,10 +88,10 @@ def init(
         data=list(data) or None,
     )
     plan.write_text(text, encoding="utf-8")
-    _print({"plan": str(plan)}, as_json, f"Wrote {plan}. Read it, then: assay check {plan}")
+    show({"plan": str(plan)}, as_json, f"Wrote {plan}. Read it, then: assay check {plan}")
 
 
-@cli.command()
+@click.command()
 @PLAN
 @JSON
 def check(plan: Path, as_json: bool) -> None:
@@ -148,7 +103,7 @@ def check(plan: Path, as_json: bool) -> None:
     for warning in checked.warnings:
         click.echo(f"Note: {warning}", err=True)
     pool = checked.pool
-    _print(
+    show(
         {
             "assessment": checked.plan.assessment,
             "items": pool.n_items,
@@ -159,7 +114,10 @@ def check(plan: Path, as_json: bool) -> None:
             "strategy": checked.plan.strategy,
             "prior": checked.plan.prior.kind,
             "strata": checked.plan.pool.strata,
+            "population": checked.plan.population,
             "stop": checked.plan.stop.kind,
+            "target": checked.plan.stop.target,
+            "confidence": checked.plan.stop.confidence,
             "guarantee": checked.plan.stop.guarantee,
             "pool_hash": pool.hash,
             "warnings": list(checked.warnings),
@@ -169,14 +127,14 @@ def check(plan: Path, as_json: bool) -> None:
     )
 
 
-@cli.command()
+@click.command()
 @JSON
 def doctor(as_json: bool) -> None:
     """Look at everything Assay rests on, and say what to do about each problem."""
     from worker.doctor import examine
     from worker.printing import finding_text
 
-    with _office() as office:
+    with office_here() as office:
         findings = []
         for finding in examine(office.settings, office):
             findings.append(finding)
@@ -188,230 +146,26 @@ def doctor(as_json: bool) -> None:
     sys.exit(1 if any(f.is_fatal for f in findings) else 0)
 
 
-# --- an assessment's life ------------------------------------------------------------------------
-
-
-@cli.command()
-@PLAN
-@JSON
-def start(plan: Path, as_json: bool) -> None:
-    """Begin the assessment of a PLAN (workers do the rest: see `up`)."""
-    from worker.starting import start as begin
-
-    with _office() as office:
-        header = begin(plan, office, _quiet_if(as_json))
-    page = f"{header.url}/projects/{header.project}/data"
-    _print(
-        {"assessment": header.assessment, "project": header.project, "page": page},
-        as_json,
-        f"Started {header.assessment}. Annotators label in {page} (the button Label All Tasks).",
-    )
-
-
-@cli.command()
-@click.argument("assessment", required=False)
-@JSON
-def status(assessment: str | None, as_json: bool) -> None:
-    """Say what is known so far of an ASSESSMENT (or of all), and whether it is enough."""
-    from worker.printing import status_text
-    from worker.status import status_of
-
-    with _office() as office:
-        found = [status_of(office, one) for one in ([assessment] if assessment else office.ids())]
-    if assessment:
-        _print(found[0].as_json(), as_json, status_text(found[0]))
-    else:
-        lines = [f"{s.header.assessment} ({s.status}): {s.text}" for s in found]
-        nothing = "No assessments yet; `assay start PLAN` begins one."
-        _print([s.as_json() for s in found], as_json, "\n".join(lines) or nothing)
-
-
-@cli.command()
-@click.argument("assessment")
-@JSON
-def pause(assessment: str, as_json: bool) -> None:
-    """Withdraw the queue of an ASSESSMENT; labels that come in still count."""
-    from worker.steering import pause as now
-
-    with _office() as office:
-        now(office, assessment)
-    _print({"assessment": assessment, "status": "paused"}, as_json, f"{assessment} is paused.")
-
-
-@cli.command()
-@click.argument("assessment")
-@click.option(
-    "--more",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    help="After a stop: labels to add before it may stop.",
-)
-@JSON
-def resume(assessment: str, more: int, as_json: bool) -> None:
-    """Open the queue of a paused or stopped ASSESSMENT again."""
-    from worker.steering import resume as now
-
-    with _office() as office:
-        now(office, assessment, more)
-    _print({"assessment": assessment, "status": "running"}, as_json, f"{assessment} goes on.")
-
-
-@cli.command()
-@click.argument("assessment")
-@JSON
-def stop(assessment: str, as_json: bool) -> None:
-    """End an ASSESSMENT by hand, with a decision that says so."""
-    from worker.steering import stop as now
-
-    with _office() as office:
-        now(office, assessment)
-    _print({"assessment": assessment, "status": "stopped"}, as_json, f"{assessment} is stopped.")
-
-
-@cli.command()
-@click.argument("assessment")
-@click.option("--to", "target", type=click.Path(path_type=Path), help="A file; else it is printed.")
-@JSON
-def export(assessment: str, target: Path | None, as_json: bool) -> None:
-    """Write all that is kept of an ASSESSMENT as JSON."""
-    from worker.replaying import export as collect
-
-    with _office() as office:
-        office.header(assessment)
-        kept = collect(reopened(office, assessment), office.ledger(assessment))
-    text = json.dumps(kept, ensure_ascii=False, indent=None if as_json else 2)
-    if target is None:
-        click.echo(text)
-        return
-    target.write_text(text + "\n", encoding="utf-8")
-    _print({"file": str(target)}, as_json, f"Wrote {target}.")
-
-
-def reopened(office: Any, assessment: str) -> Any:
-    """The plan and pool of an assessment, without Label Studio."""
-    from worker.assessment import reopen
-
-    return reopen(office.header(assessment), office.settings.pools)
-
-
-@cli.command()
-@click.argument("assessment")
-@JSON
-def replay(assessment: str, as_json: bool) -> None:
-    """Rebuild an ASSESSMENT from Label Studio and its plan, and compare it with what is kept."""
-    from worker.printing import replay_text
-    from worker.replaying import replay as rebuild
-
-    with _office() as office:
-        case = office.case(assessment)
-        result = rebuild(case.assessment, case.ledger, case.desk)
-    value = {
-        "is_equal": result.is_equal,
-        "answers": result.answers,
-        "labels": result.labels,
-        "tally_differences": {k: list(v) for k, v in result.tally_differences.items()},
-        "items_queued_twice": result.items_queued_twice,
-        "choices": result.choices,
-        "choices_not_repeated": list(result.choices_not_repeated),
-        "is_decision_repeated": result.is_decision_repeated,
-    }
-    _print(value, as_json, replay_text(result))
-    sys.exit(0 if result.is_equal else 1)
-
-
-# --- the processes -------------------------------------------------------------------------------
-
-
-@cli.command()
-@click.option("--burst", is_flag=True, help="End when no job is left.")
-def worker(burst: bool) -> None:
-    """Take turns of the loop as they are asked for (run as many as you like)."""
-    from worker.jobs import work
-
-    with _office() as office:
-        work(office, burst=burst)
-
-
-@cli.command()
-@click.option(
-    "--every", type=SECONDS, default=3.0, show_default=True, help="Seconds between two rounds."
-)
-def watch(every: float) -> None:
-    """Ask for a turn of every assessment every few seconds: the truth, webhooks or not."""
-    from worker.schedule import watch as keep_watch
-
-    stop = _stop_event()
-    with _office() as office:
-        keep_watch(office, every, stop)
-
-
-@cli.command()
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", type=PORT, default=8765, show_default=True, help="0: any free one.")
-@click.option(
-    "--public-url", help="How Label Studio reaches the receiver, if not by host and port."
-)
-def serve(host: str, port: int, public_url: str | None) -> None:
-    """Receive Label Studio's webhooks."""
-    from worker.serving import serve as receive
-
-    with _office() as office:
-        receive(office, host, port, public_url, lambda text: click.echo(text, err=True))
-
-
-@cli.command()
-@click.argument("plan", required=False, type=click.Path(path_type=Path))
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option(
-    "--port",
-    type=PORT,
-    default=8765,
-    show_default=True,
-    help="The receiver's; 0: any free one.",
-)
-@click.option("--public-url", help="How Label Studio reaches the receiver.")
-@click.option(
-    "--every", type=SECONDS, default=3.0, show_default=True, help="The watcher's seconds."
-)
-def up(plan: Path | None, workers: int, port: int, public_url: str | None, every: float) -> None:
-    """Run everything on this machine until Ctrl-C; with a PLAN, begin it or go on with it."""
-    from worker.serving import port_is_free
-    from worker.starting import start_or_go_on
-    from worker.upkeep import environment, keep_up
-
-    stop = _stop_event()
-    port_is_free(port)
-    with _office() as office:
-        settings = office.settings
-        env = environment(settings)
-        if plan is not None:
-            click.echo(start_or_go_on(plan, office, lambda text: click.echo(text, err=True)))
-        receiver = ["serve", "--port", str(port)]
-        if public_url:
-            receiver += ["--public-url", public_url]
-        children = [("receiver", receiver), ("watcher", ["watch", "--every", str(every)])]
-        children += [(f"worker-{n + 1}", ["worker"]) for n in range(workers)]
-        click.echo("Everything is up; Ctrl-C ends it. See `assay status`.", err=True)
-        keep_up(
-            settings,
-            env,
-            children,
-            lambda text: click.echo(text, err=True),
-            stop,
-            settings.home / "up.pids",
-        )
-    click.echo("Ended. Nothing is lost: `assay up` goes on where it was.", err=True)
-
-
-@cli.command()
-@click.option("--by-hand", is_flag=True, help="You label in the browser, nobody else does.")
-@click.option("--keep", is_flag=True, help="Leave the servers up at the end, until Ctrl-C.")
-def demo(by_hand: bool, keep: bool) -> None:
-    """Assess a weak digit classifier with a real Label Studio and two scripted annotators."""
-    from worker.demo import run
-
-    run(by_hand=by_hand, keep=keep, stop=_stop_event())
+for command in (
+    init,
+    check,
+    cli_simulate.plan_labels,
+    cli_simulate.simulate,
+    cli_life.start,
+    cli_life.status,
+    cli_life.pause,
+    cli_life.resume,
+    cli_life.stop,
+    cli_life.export,
+    cli_life.replay,
+    cli_processes.up,
+    cli_processes.worker,
+    cli_processes.watch,
+    cli_processes.serve,
+    doctor,
+    cli_processes.demo,
+):
+    cli.add_command(command)
 
 
 if __name__ == "__main__":

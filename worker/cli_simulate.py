@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from worker.cli_parts import JSON, PLAN, office_here
 from worker.nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ def _label_counts(_: click.Context, __: click.Parameter, text: str | None) -> tu
     return tuple(sorted({int(count) for count in counts}))
 
 
-PLAN = click.argument("plan", type=click.Path(path_type=Path))
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for scripts.")
 RUNS = click.option(
     "--runs", type=click.IntRange(min=1), default=200, show_default=True, help="How many runs."
 )
@@ -76,7 +75,12 @@ RQ = click.option(
 
 @click.command()
 @PLAN
-@click.option("--truth", help="The predictions file's column of true classes; else they are drawn.")
+@click.option(
+    "--truth",
+    metavar="COLUMN",
+    help="The predictions' column of true classes, or FILE:COLUMN of a file with the items' ids; "
+    "without it, truths are drawn from the prior.",
+)
 @click.option("--strategies", callback=_names(_strategies), help="As in random,thompson.")
 @click.option("--priors", callback=_names(_priors), help="As in uniform,informative.")
 @RUNS
@@ -156,7 +160,7 @@ def _run(
     cases = prepare(plan, read_settings().pools, asked)
     finished: list[list[Run]] = [[] for _ in cases]
     wanted = n_runs * len(cases)
-    place: AbstractContextManager[Any] = _office() if over_rq else nullcontext()
+    place: AbstractContextManager[Any] = office_here() if over_rq else nullcontext()
     with place as office:
         if office is None:
             runs = spread.here(cases, n_runs, n_processes)
@@ -176,18 +180,3 @@ def _run(
             done = sum(map(len, finished))
             click.echo(f"Interrupted: the report is of {done} of {wanted} runs.", err=True)
     return cases, finished
-
-
-@contextmanager
-def _office() -> Iterator[Any]:
-    from worker.embedded import server
-    from worker.office import Office
-    from worker.settings import read_settings
-
-    settings = read_settings()
-    with server(settings.home, settings.redis_url) as url:
-        office = Office(settings, url)
-        try:
-            yield office
-        finally:
-            office.close()

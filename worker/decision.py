@@ -4,68 +4,25 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from worker.assessment import Assessment
 from worker.core.belief import Belief, group_labelled, group_right, group_size
-from worker.core.posterior import interval, mean
+from worker.core.moments import confusion_mean
+from worker.core.posterior import highest_density_interval, interval, mean
 from worker.core.stopping import Verdict
 from worker.ledger import Header, Standing
+from worker.plan import Plan
+from worker.standings import Standings, standings
+from worker.wording import finding, guarantee_means, headline, headline_by_hand
 
 VERSION = 1
 Since = Literal["confirmed", "weakened", "overturned"]
-
-_REGION = {
-    "below": "{0} is less accurate than {1} by more than {2:g}",
-    "within": "{0} and {1} are equally accurate to within {2:g}",
-    "above": "{0} is more accurate than {1} by more than {2:g}",
-}
-
-
-def finding(assessment: Assessment, verdict: Verdict) -> str:
-    """Say what was found out, in one sentence that holds whether or not the rule is met."""
-    names, question = assessment.pool.group_names, assessment.question
-    if question.task == "identify":
-        chosen = [names[g] for g in verdict.chosen]
-        degree = "least" if question.which == "lowest" else "most"
-        verb = "is the" if len(chosen) == 1 else "are the"
-        word = "class" if assessment.plan.pool.groups == "predicted_class" else "group"
-        plural = {"class": "classes", "group": "groups"}[word]
-        count = "" if len(chosen) == 1 else f"{len(chosen)} "
-        noun = word if len(chosen) == 1 else plural
-        return f"{_listed(chosen)} {verb} {count}{degree} accurate {noun}{_sure(verdict)}"
-    if question.task == "compare":
-        said = [
-            _REGION[p.region].format(names[p.g1], names[p.g2], question.epsilon)
-            for p in verdict.pairs[:3]
-        ]
-        more = f", and {len(verdict.pairs) - 3} more pairs" if len(verdict.pairs) > 3 else ""
-        return "; ".join(said) + more + _sure(verdict)
-    value = verdict.value if verdict.value is not None else float("nan")
-    what = (
-        "the expected root mean squared error of the groups' accuracies"
-        if assessment.rule.kind == "rmse"
-        else "the widest 95% interval of a group's accuracy"
-    )
-    return f"{what} is {value:.4f} (asked for: {assessment.rule.target:g})"
-
-
-def headline(assessment: Assessment, verdict: Verdict) -> str:
-    """The one line for people: is enough known, what, how sure, after how many labels."""
-    pool = assessment.pool.n_items
-    labels = f"{verdict.labels:,} of {pool:,} items labelled"
-    start = {
-        "open": "Not yet: at present",
-        "answered": "Enough is known:",
-        "exhausted": "All that can be labelled is:"
-        if not verdict.certain
-        else "Everything is labelled:",
-        "budget": "The budget is spent, and the question is not answered: at present",
-    }[verdict.reason]
-    return f"{start} {finding(assessment, verdict)}; {labels}."
 
 
 def decision(
@@ -87,16 +44,11 @@ def decision(
         since: for a review, what became of the finding that was published.
     """
     plan = assessment.plan
-    text = (
-        headline(assessment, verdict)
-        if reason != "by hand"
-        else (
-            f"Stopped by hand: at present {finding(assessment, verdict)}; "
-            f"{verdict.labels:,} of {assessment.pool.n_items:,} items labelled."
-        )
-    )
+    say = headline_by_hand if reason == "by hand" else headline
+    text = say(assessment, belief, verdict)
     if since is not None:
         text = f"Later labels: the finding is {since}. {text}"
+    found = standings(belief)
     states = [u.state for u in standing.unsettled.values()]
     body: dict[str, Any] = {
         "version": VERSION,
@@ -106,24 +58,23 @@ def decision(
         "is_conclusive": reason == "answered" or verdict.certain,
         "since": since,
         "text": text,
-        "finding": finding(assessment, verdict),
+        "finding": finding(assessment, belief, verdict),
         "chosen": [assessment.pool.group_names[g] for g in verdict.chosen],
         "confidence": verdict.confidence,
         "value": verdict.value,
         "is_certain": verdict.certain,
         "pairs": _pairs(assessment, verdict),
-        "question": plan.question.model_dump(mode="json"),
+        "question": _question(plan),
         "rule": {
             "kind": assessment.rule.kind,
             "target": assessment.rule.target,
             "confidence": assessment.rule.confidence,
             "budget": assessment.rule.budget,
+            "min_per_group": plan.stop.min_per_group,
+            "looks": plan.stop.looks,
         },
         "guarantee": plan.stop.guarantee,
-        "guarantee_means": (
-            "the posterior probability, under the plan's prior and model, that the finding holds;"
-            " looked at after every label, it is no bound on the error rate of a single assessment"
-        ),
+        "guarantee_means": guarantee_means(assessment),
         "labels": verdict.labels,
         "pool_items": assessment.pool.n_items,
         "claims": standing.claims,
@@ -131,7 +82,11 @@ def decision(
         "rejected": standing.n_rejected,
         "skipped_items": states.count("skipped"),
         "deleted_items": states.count("deleted"),
-        "groups": groups(assessment, belief),
+        "groups": [
+            row | place
+            for row, place in zip(groups(assessment, belief), _places(found), strict=True)
+        ],
+        "overall": dict(zip(("mean", "low", "high"), map(_rounded, found.overall), strict=True)),
         "revision": standing.revision,
         "seed": plan.seed,
         "strategy": plan.strategy,
@@ -152,21 +107,52 @@ def decision(
 
 
 def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
-    """The posterior of every group, in the pool's order; an empty group has no numbers."""
+    """The posterior of every group's value, in the pool's order; an empty group has no numbers.
+
+    mean, low to high: of the metric's value, with the equal-tailed 95% interval; hpdi_low to
+    hpdi_high: the narrowest one. For the metric confusion these are of the accuracy, and
+    `confusion` has the mean share of every true class among the group's items.
+    """
     size, labelled, right = group_size(belief), group_labelled(belief), group_right(belief)
-    means, bounds = mean(belief), interval(belief)
-    return [
-        {
-            "group": name,
-            "size": int(size[g]),
-            "labelled": int(labelled[g]),
-            "right": int(right[g]),
-            "mean": round(float(means[g]), 6) if size[g] else None,
-            "low": round(float(bounds[g, 0]), 6) if size[g] else None,
-            "high": round(float(bounds[g, 1]), 6) if size[g] else None,
-        }
-        for g, name in enumerate(assessment.pool.group_names)
-    ]
+    bounds = np.column_stack([mean(belief), interval(belief), highest_density_interval(belief)])
+    names = ("mean", "low", "high", "hpdi_low", "hpdi_high")
+    shares = confusion_mean(belief) if belief.metric.kind == "confusion" else None
+    rows = []
+    for g, name in enumerate(assessment.pool.group_names):
+        row: dict[str, Any] = {"group": name, "size": int(size[g])}
+        row |= {"labelled": int(labelled[g]), "right": int(right[g])}
+        row |= dict(zip(names, map(_rounded, bounds[g]), strict=True))
+        if shares is not None:
+            row["confusion"] = _by_class(assessment, g, shares[g]) if size[g] else None
+        rows.append(row)
+    return rows
+
+
+def _by_class(assessment: Assessment, g: int, shares: NDArray[np.float64]) -> dict[str, float]:
+    """True class -> share: the first is that of the right answers, the rest of each kind of error.
+
+    The metric confusion has one group for each predicted class.
+    """
+    return {
+        name: float(round(shares[0] if k == g else shares[1 + k], 6))
+        for k, name in enumerate(assessment.pool.classes)
+    }
+
+
+def _places(found: Standings) -> list[dict[str, float | None]]:
+    names = ("p_lowest", "p_highest", "rank", "rank_low", "rank_high")
+    columns = [getattr(found, name) for name in names]
+    return [dict(zip(names, map(_rounded, row), strict=True)) for row in np.column_stack(columns)]
+
+
+def _rounded(number: float) -> float | None:
+    return None if np.isnan(number) else round(float(number), 6)
+
+
+def _question(plan: Plan) -> dict[str, Any]:
+    """The question as the plan has it; of its files the names only."""
+    names = {key.removeprefix("question."): path.name for key, path in plan.question.paths.items()}
+    return plan.question.model_dump(mode="json") | names
 
 
 def compared(published: dict[str, Any], assessment: Assessment, verdict: Verdict) -> Since:
@@ -196,19 +182,3 @@ def _pairs(assessment: Assessment, verdict: Verdict) -> list[dict[str, Any]]:
         }
         for p in verdict.pairs
     ]
-
-
-def _sure(verdict: Verdict) -> str:
-    if verdict.certain:
-        return ", for certain"
-    return "" if verdict.confidence is None else f", {percent(verdict.confidence)} sure"
-
-
-def percent(share: float) -> str:
-    """A probability for people; never rounded up to 100%."""
-    return f"{min(share * 100, 99.9):.3g}%" if share < 1 else "100%"
-
-
-def _listed(names: Sequence[str]) -> str:
-    quoted = [f"“{name}”" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"

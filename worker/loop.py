@@ -15,11 +15,12 @@ from connector.errors import InDoubt
 from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
-from worker.decision import compared, decision, headline
+from worker.decision import compared, decision
 from worker.filling import LEASE_MS, empty, pending_cells, refill, tidy, unclaimed_cells
 from worker.ledger import Header, Ledger, Standing
 from worker.reading import catch_up, sweep, sweep_is_due
 from worker.telling import tell_decision, tell_progress, untell_decision, write_decision
+from worker.wording import headline
 
 
 def advance(
@@ -76,7 +77,7 @@ def _turn(
         untell_decision(ledger, desk, assessment.plan.label_studio.instruction)
         tidy(assessment, ledger, desk, standing)
         refill(assessment, ledger, desk, belief, standing, holder)
-        tell_progress(ledger, desk, headline(assessment, verdict))
+        tell_progress(ledger, desk, headline(assessment, belief, verdict))
     else:
         empty(assessment, ledger, desk, standing)
     if standing.status == "stopped":
@@ -88,10 +89,10 @@ def look(assessment: Assessment, ledger: Ledger) -> tuple[Standing, Belief, Verd
     """Say what is known now: standing, belief and verdict that belong together."""
     standing = ledger.standing()
     belief = assessment.believe(standing.tally)
-    open_items = int(
-        unclaimed_cells(assessment, standing).sum() + pending_cells(assessment, standing).sum()
-    )
-    return standing, belief, assessment.decide(belief, open_items)
+    unclaimed = unclaimed_cells(assessment, standing)
+    open_items = int(unclaimed.sum() + pending_cells(assessment, standing).sum())
+    verdict = assessment.decide(belief, open_items, assessment.earlier(standing.tally), unclaimed)
+    return standing, belief, verdict
 
 
 def _may_stop(standing: Standing, verdict: Verdict) -> bool:

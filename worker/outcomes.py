@@ -71,9 +71,11 @@ class Counts:
 def outcomes(plan: Plan, pool: Pool) -> Outcomes:
     """Say what every label means for the metric of the plan."""
     metric, k = plan.question.metric, len(pool.classes)
-    kind, values = np.zeros((k, k + 1), dtype=np.int64), np.zeros(0)
+    kind: Ints = np.zeros((k, k + 1), dtype=np.int64)
+    values: Floats = np.zeros(0)
+    n_classes: Ints = np.zeros((pool.n_cells, 0), dtype=np.int64)
+    share: Floats | None = None
     np.fill_diagonal(kind, -1)
-    share, n_classes = None, np.zeros((pool.n_cells, 0), dtype=np.int64)
     if metric in ("cost", "confusion"):
         predicted = pool.cell_group  # their groups are the predicted classes
         kind = np.tile(np.arange(k + 1), (k, 1))
@@ -83,7 +85,7 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
             right = np.diag(pool.costs)[predicted]
             values = np.concatenate([right[:, None], np.nan_to_num(by_kind[predicted])], axis=1)
         np.fill_diagonal(kind, -1)
-        n_kinds = k if metric == "confusion" else values.shape[1] - 1
+        n_kinds = k if metric == "confusion" else values.shape[-1] - 1
         classes = np.stack([(kind[:, :k] == j).sum(axis=1) for j in range(n_kinds)], axis=1)
         n_classes = classes[predicted]
         share = _summed(pool.cell_mean_probability, kind[predicted, :k], n_kinds)
@@ -112,8 +114,13 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
     )
 
 
-def count(tally: Mapping[str, int], meaning: Outcomes, n_cells: int) -> Counts:
+def count(
+    tally: Mapping[str, int], meaning: Outcomes, n_cells: int, before: int | None = None
+) -> Counts:
     """Read a tally, whose keys are those of `worker.changes.tally_key`.
+
+    Args:
+        before: count the claims of the epochs below it only, as if it were its stage; None for all.
 
     Raises:
         AssayError: a label is no class of the pool, but the metric must know which one it is.
@@ -133,8 +140,10 @@ def count(tally: Mapping[str, int], meaning: Outcomes, n_cells: int) -> Counts:
     width = 1 + max(meaning.n_kinds, 1)
     total = np.zeros((n_cells, width), dtype=np.int64)
     early = np.zeros_like(total)
-    table = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    table: Ints = np.array(rows, dtype=np.int64).reshape(-1, 4)
     now = stage(int(table[:, 3].sum()))
+    if before is not None:
+        now, table = before, np.compress(table[:, 0] < before, table, axis=0)
     np.add.at(total, (table[:, 1], table[:, 2]), table[:, 3])
     old = table[table[:, 0] < now]
     np.add.at(early, (old[:, 1], old[:, 2]), old[:, 3])

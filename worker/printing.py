@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +14,7 @@ from worker.plan import Plan
 from worker.pool import Pool
 from worker.replaying import Replay
 from worker.status import Status
+from worker.wording import WORDS
 
 WIDTH = 100
 # Longer tables help nobody in a terminal; --json has every group.
@@ -47,10 +49,11 @@ def status_text(s: Status) -> str:
 def _groups_table(s: Status) -> str:
     table = Table(box=None, pad_edge=False)
     table.add_column("group")
-    for title in ("items", "labelled", "right", "accuracy", "95% interval"):
+    for title in ("items", "labelled", "right", WORDS[s.metric].name, "95% interval"):
         table.add_column(title, justify="right")
     shown = [g for g in s.groups if g["size"]]
-    for g in sorted(shown, key=lambda g: float(g["mean"]))[:MOST_GROUPS]:
+    ordered = sorted(shown, key=lambda g: float(g["mean"]), reverse=s.which == "highest")
+    for g in ordered[:MOST_GROUPS]:
         table.add_row(
             str(g["group"]),
             f"{g['size']:,}",
@@ -66,23 +69,42 @@ def _groups_table(s: Status) -> str:
 
 
 def pool_text(plan: Plan, pool: Pool) -> str:
-    """What `check` found."""
+    """What `check` found, with every default that follows from other keys."""
     n_groups = len(pool.group_names) - len(pool.empty_groups())
     asked, stop = plan.question, plan.stop
+    words = WORDS[asked.metric]
     question = {
         "identify": f"which {asked.top} of them {'has' if asked.top == 1 else 'have'} the "
-        f"{asked.which} {asked.metric}",
-        "compare": f"which of the named pairs differ in {asked.metric}",
-        "estimate": f"the {asked.metric} of each",
+        f"{asked.which} {words.name}",
+        "compare": f"which pairs of them differ in {words.name}",
+        "estimate": "the confusion matrix"
+        if asked.metric == "confusion"
+        else f"the {words.name} of each",
     }[asked.task]
+    of_metric = {
+        "bins": asked.bins,
+        "costs": Path(asked.costs).name if asked.costs else None,
+        "cost ratio": asked.cost_ratio,
+        "positive": asked.positive,
+        "tolerance": asked.tolerance or None,
+    }
+    named = ", ".join(f"{key} {value}" for key, value in of_metric.items() if value is not None)
     strata = "1 stratum" if plan.pool.strata == 1 else f"{plan.pool.strata} strata"
+    strength = "" if plan.prior.kind == "empirical" else f" of strength {plan.prior.strength:g}"
     claim = f"{stop.kind} {stop.target:g}" + (f" at {stop.confidence:g}" if stop.confidence else "")
+    limits = {
+        "at least {} labels a group": stop.min_per_group or None,
+        "confirmed at {} looks": stop.looks if stop.looks > 1 else None,
+        "budget {}": stop.budget,
+    }
+    limited = "".join(f", {text.format(n)}" for text, n in limits.items() if n is not None)
     return (
         f"The plan of {plan.assessment} is fine: {pool.n_items:,} items in {n_groups:,} groups "
-        f"({len(pool.classes):,} classes); the question is {question}.\n"
-        f"Strategy {plan.strategy}, {plan.prior.kind} prior, {strata} of the score "
-        f"({pool.n_cells:,} cells), {plan.population} population.\n"
-        f"Stop rule {claim}, guarantee {stop.guarantee}. Pool {pool.hash[:12]}."
+        f"({len(pool.classes):,} classes); the question is {question}"
+        f"{f' ({named})' if named else ''}.\n"
+        f"Strategy {plan.strategy}, {plan.prior.kind} prior{strength}, {strata} of the score "
+        f"({pool.n_cells:,} cells), {plan.population} population, seed {plan.seed}.\n"
+        f"Stop rule {claim}{limited}, guarantee {stop.guarantee}. Pool {pool.hash[:12]}."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from connector.desk import Desk
 from worker.assessment import Assessment
 from worker.changes import tally_key
 from worker.ledger import Ledger
-from worker.records import load, outcome_of
+from worker.records import Record, load, outcome_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,10 @@ class Replay:
 
 def replay(assessment: Assessment, ledger: Ledger, desk: Desk) -> Replay:
     """Read the whole project again and compare: tally, queue, choices, decision."""
-    rebuilt, answers, twice = _tally_from_label_studio(assessment, desk)
+    choices = ledger.choices()
+    # Which claim an item was is ours to know, not Label Studio's; `unrepeated_choices` proves it.
+    claims = {choice["item"]: int(choice["claim"]) for choice in choices}
+    rebuilt, answers, twice = _tally_from_label_studio(assessment, desk, claims)
     kept = dict(ledger.standing().tally)
     differences = {
         key: (rebuilt.get(key, 0), kept.get(key, 0))
@@ -52,13 +56,15 @@ def replay(assessment: Assessment, ledger: Ledger, desk: Desk) -> Replay:
         labels=sum(rebuilt.values()),
         tally_differences=differences,
         items_queued_twice=twice,
-        choices=len(ledger.choices()),
+        choices=len(choices),
         choices_not_repeated=tuple(unrepeated_choices(assessment, ledger)),
         is_decision_repeated=_is_decision_repeated(assessment, ledger),
     )
 
 
-def _tally_from_label_studio(assessment: Assessment, desk: Desk) -> tuple[Counter[str], int, int]:
+def _tally_from_label_studio(
+    assessment: Assessment, desk: Desk, claims: Mapping[str, int]
+) -> tuple[Counter[str], int, int]:
     looks = desk.read([brief.task for brief in desk.census()])
     by_item: dict[str, list[Any]] = {}
     tasks: Counter[str] = Counter()
@@ -70,9 +76,9 @@ def _tally_from_label_studio(assessment: Assessment, desk: Desk) -> tuple[Counte
     tally: Counter[str] = Counter()
     for item, judgements in by_item.items():
         outcome = outcome_of(judgements)
-        if outcome is not None and item in rows:
+        if outcome is not None and item in rows and item in claims:
             found = assessment.pool.item(rows[item])
-            tally[tally_key(found.claim, found.cell, found.predicted, outcome)] += 1
+            tally[tally_key(claims[item], found.cell, found.predicted, outcome)] += 1
     return tally, sum(map(len, by_item.values())), sum(n > 1 for n in tasks.values())
 
 
@@ -80,14 +86,14 @@ def unrepeated_choices(assessment: Assessment, ledger: Ledger) -> list[int]:
     """Make every logged choice again, from the labels that were there; return those that differ."""
     pool = assessment.pool
     tally: Counter[str] = Counter()
-    predicted = {record.item: record.predicted for record in map(load, ledger.every_record())}
+    records = {record.item: record for record in map(load, ledger.every_record())}
     changes = iter(ledger.changes())
     upcoming = next(changes, None)
     left = np.array(pool.cell_size, dtype=np.int64)
     differing = []
     for choice in ledger.choices():
         while upcoming is not None and upcoming["revision"] <= choice["revision"]:
-            _apply(tally, upcoming, predicted[upcoming["item"]])
+            _apply(tally, upcoming, records[upcoming["item"]])
             upcoming = next(changes, None)
         pending = np.zeros_like(left)
         for cell, count in choice["pending"].items():
@@ -100,10 +106,13 @@ def unrepeated_choices(assessment: Assessment, ledger: Ledger) -> list[int]:
     return differing
 
 
-def _apply(tally: Counter[str], change: dict[str, Any], predicted: int) -> None:
+def _apply(tally: Counter[str], change: dict[str, Any], record: Record) -> None:
     for outcome, step in ((change["before"], -1), (change["now"], 1)):
         if outcome is not None:
-            tally[tally_key(change["cell"], predicted, outcome)] += step
+            key = tally_key(record.claim, record.cell, record.predicted, outcome)
+            tally[key] += step
+            if not tally[key]:
+                del tally[key]  # as the ledger does
 
 
 def _is_decision_repeated(assessment: Assessment, ledger: Ledger) -> bool | None:

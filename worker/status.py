@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from worker.assessment import reopen
-from worker.decision import groups, headline
+from worker.decision import groups
 from worker.ledger import Header
 from worker.loop import look
 from worker.office import Office
+from worker.wording import headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Status:
     rejected: dict[int, dict[str, Any]]
     annotators: int
     revision: int
+    metric: str
+    which: str  # the groups of interest: lowest or highest
     groups: list[dict[str, Any]]
     decision: dict[str, Any] | None
     review: dict[str, Any] | None  # the latest word on the decision, if labels changed since
@@ -53,6 +56,7 @@ class Status:
             "rejected": {str(k): v for k, v in self.rejected.items()},
             "annotators": self.annotators,
             "revision": self.revision,
+            "metric": self.metric,
             "groups": self.groups,
             "decision": self.decision,
             "review": self.review,
@@ -85,7 +89,7 @@ def status_of(office: Office, assessment: str) -> Status:
     return Status(
         header=header,
         status=standing.status,
-        text=stop["text"] if stop else headline(work, verdict),
+        text=stop["text"] if stop else headline(work, belief, verdict),
         labels=verdict.labels,
         pool_items=work.pool.n_items,
         confidence=verdict.confidence,
@@ -98,6 +102,8 @@ def status_of(office: Office, assessment: str) -> Status:
         rejected=ledger.rejected(),
         annotators=len(standing.authors),
         revision=standing.revision,
+        metric=work.plan.question.metric,
+        which=work.question.which,
         groups=groups(work, belief),
         decision=stop,
         review=review,

@@ -1,10 +1,10 @@
-"""Print every number, or those named: `python -m tests.bench [turn] [million] [live]`."""
+"""Print every number, or those named: `python -m tests.bench [core] [turn] [million] [live]`."""
 
 import sys
 
-from tests.bench import live, million, turn
+from tests.bench import core, live, million, turn
 
-PARTS = {"turn": turn.run, "million": million.run, "live": live.run}
+PARTS = {"core": core.run, "turn": turn.run, "million": million.run, "live": live.run}
 
 
 def main() -> None:

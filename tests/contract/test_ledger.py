@@ -298,7 +298,7 @@ class TestCommits:
         old = ledger.records(["a", "b"])
         seen(ledger, 1, "a", 5, valid(1, "cat"))
         new = ledger.records(["a"])["a"]
-        edit = Edit("add", "tally", "0:0:dog", 1)
+        edit = Edit("add", "tally", "0:0:0:dog", 1)
 
         conflicts = ledger.commit(
             [Change("a", old["a"], "never", (edit,), "{}"), Change("b", old["b"], old["b"])]
@@ -306,7 +306,7 @@ class TestCommits:
 
         assert conflicts == ["a"]
         assert ledger.records(["a"])["a"] == new
-        assert dict(ledger.standing().tally) == {"0:0:cat": 1}
+        assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}
         assert ledger.standing().revision == 1
 
     def test_an_item_that_nobody_claimed_is_a_conflict(self, ledger: Ledger) -> None:
@@ -369,13 +369,13 @@ class TestCommits:
         claimed(ledger, "a", "b")
         seen(ledger, 1, "a", 1, valid(1, "cat"))
         seen(ledger, 2, "b", 1, valid(2, "cat"))
-        assert dict(ledger.standing().tally) == {"0:0:cat": 1, "0:1:cat": 1}
+        assert dict(ledger.standing().tally) == {"0:0:0:cat": 1, "0:0:1:cat": 1}
 
         seen(ledger, 1, "a", 2, valid(1, "cow", at_us=2))
-        assert dict(ledger.standing().tally) == {"0:0:cow": 1, "0:1:cat": 1}
+        assert dict(ledger.standing().tally) == {"0:0:0:cow": 1, "0:0:1:cat": 1}
 
         seen(ledger, 1, "a", 3)
-        assert dict(ledger.standing().tally) == {"0:1:cat": 1}
+        assert dict(ledger.standing().tally) == {"0:0:1:cat": 1}
 
     def test_a_burst_larger_than_one_script_call_is_exact(self, ledger: Ledger) -> None:
         items = [f"item {n}" for n in range(1201)]
@@ -405,7 +405,7 @@ class TestCommits:
         for n, item in enumerate(items, start=1):
             kept = load(ledger.records([item])[item])
             assert [task for task, _ in kept.tasks] == [10 * n + k for k in range(5)]
-        fold = Counter(tally_key(0, n % 3, "cat" if (n + 1) % 2 else "dog") for n in range(6))
+        fold = Counter(tally_key(n, 0, n % 3, "cat" if (n + 1) % 2 else "dog") for n in range(6))
         assert dict(ledger.standing().tally) == fold
 
 
@@ -532,7 +532,7 @@ class TestStanding:
         claimed(ledger, f"item {odd}")
         seen(ledger, 1, f"item {odd}", 1, valid(1, odd))
 
-        assert dict(ledger.standing().tally) == {tally_key(0, 0, odd): 1}
+        assert dict(ledger.standing().tally) == {tally_key(0, 0, 0, odd): 1}
         assert load(ledger.records([f"item {odd}"])[f"item {odd}"]).outcome == odd
         assert ledger.items_of([1]) == {1: f"item {odd}"}
         assert ledger.changes()[0]["now"] == odd
@@ -684,7 +684,7 @@ def fold(looks: Sequence[Look], items: Sequence[str]) -> dict[str, int]:
             if j.status == "valid"
         }
         if labels:
-            tally[f"0:{number % 3}:{labels[min(labels)]}"] += 1
+            tally[f"0:0:{number % 3}:{labels[min(labels)]}"] += 1
     return dict(tally)
 
 

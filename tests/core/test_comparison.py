@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from worker.core.comparison import lookahead, pairs_asked, region, regions
 from worker.core.belief import Belief
+from worker.core.comparison import lookahead, pairs_asked, region, regions
 from worker.core.drawing import draw
+from worker.core.moments import moments
 from worker.core.posterior import distribution
 from worker.core.question import Question
-from worker.core.rewards import variance_drop
 from worker.core.supposing import labelled
 
 counts = st.integers(1, 6).flatmap(
@@ -107,14 +107,14 @@ def test_lookahead_is_the_mean_over_the_label_at_the_drawn_rates(first, second, 
         if right + wrong == n:
             assert found[g] == now
             continue
-        after = [max(region(labelled(b, g, z), 0, 1, epsilon)) for z in (True, False)]
+        after = [max(region(labelled(b, g, z), 0, 1, epsilon)) for z in (0, 1)]
         assert found[g] == pytest.approx(theta[g] * after[0] + (1 - theta[g]) * after[1])
 
 
 @given(counts, counts)
 def test_a_label_is_not_expected_to_lower_lambda_under_the_predictive(first, second):
     b = belief(first, second)
-    predictive = (b.alpha + b.right) / (b.alpha + b.beta + b.right + b.wrong)
+    predictive = moments(b).rate
     now = max(region(b, 0, 1, 0.1))
     assert min(lookahead(b, 0, 1, 0.1, predictive)) >= now - 1e-9
 
@@ -122,7 +122,7 @@ def test_a_label_is_not_expected_to_lower_lambda_under_the_predictive(first, sec
 def test_lookahead_labels_the_cell_that_sharpens_its_group_most():
     b = belief((20, 0, 0), (20, 9, 9), (30, 4, 4), group=[0, 0, 1])
     theta = np.array([0.2, 0.9, 0.5])
-    assert variance_drop(b)[0] > variance_drop(b)[1]
+    assert moments(b).drop[0] > moments(b).drop[1]
     assert lookahead(b, 0, 1, 0.05, theta) == lookahead(b, 0, 1, 0.05, theta, (0, 2))
     assert lookahead(b, 0, 1, 0.05, theta) != lookahead(b, 0, 1, 0.05, theta, (1, 2))
 

@@ -73,10 +73,10 @@ def test_the_cache_keeps_its_bound_and_drops_what_was_unused_for_longest():
 
     cache = LawCache(max_floats=50)
     first, second, third = (((i, 1.0, 1.0),) for i in (1, 2, 3))
-    cache.put(first, law(10))
-    cache.put(second, law(10))
+    cache.put(first, law(10), 21)
+    cache.put(second, law(10), 21)
     cache.get(first)
-    cache.put(third, law(10))
+    cache.put(third, law(10), 21)
     assert cache.n_floats <= 50
     assert cache.get(first) is not None
     assert cache.get(second) is None

@@ -50,7 +50,7 @@ def test_a_score_outside_0_to_1_is_refused_with_its_cell():
         ({"task": "identify", "which": "worst"}, "which is 'worst'"),
         ({"task": "identify", "top": 0}, "at least one"),
         ({"task": "identify", "tolerance": -0.1}, "tolerance"),
-        ({"task": "compare", "epsilon": 1.0}, "epsilon"),
+        ({"task": "compare", "epsilon": -0.1}, "epsilon"),
         ({"task": "compare", "pairs": ((2, 2),)}, "with itself"),
     ],
 )
@@ -64,7 +64,7 @@ def test_a_question_that_makes_no_sense_is_refused(fields, message):
     [
         ({"kind": "luck", "target": 0.5}, "kind is 'luck'"),
         ({"kind": "mrr", "target": 0.0, "confidence": 0.95}, "target of mrr"),
-        ({"kind": "rope", "target": 1.0, "confidence": 0.95}, "target of rope"),
+        ({"kind": "rope", "target": -0.1, "confidence": 0.95}, "target of rope"),
         ({"kind": "rmse", "target": float("nan")}, "target of rmse"),
         ({"kind": "mrr", "target": 0.99}, "needs a confidence"),
         ({"kind": "mrr", "target": 0.99, "confidence": 95}, "needs a confidence"),

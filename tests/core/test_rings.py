@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CORE = sorted((ROOT / "worker" / "core").glob("*.py"))
+CORE = sorted((ROOT / "worker" / "core").rglob("*.py"))
 CONNECTOR = sorted((ROOT / "connector").rglob("*.py"))
-PURE = {"collections", "dataclasses", "functools", "itertools", "math", "threading", "typing"}
+PURE = {"bisect", "collections", "dataclasses", "functools", "itertools", "math"}
+PURE |= {"threading", "typing"}
 
 
 def imported(path):
@@ -25,7 +26,7 @@ def test_there_is_something_to_check():
     assert CONNECTOR
 
 
-@pytest.mark.parametrize("path", CORE, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_core_imports_nothing_but_numpy_scipy_itself_and_the_pure_standard_library(path):
     foreign = {
         name
@@ -36,7 +37,7 @@ def test_the_core_imports_nothing_but_numpy_scipy_itself_and_the_pure_standard_l
     assert not foreign
 
 
-@pytest.mark.parametrize("path", CORE, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_core_draws_from_no_global_and_no_unseeded_generator(path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "np.random":
@@ -45,6 +46,6 @@ def test_the_core_draws_from_no_global_and_no_unseeded_generator(path):
             assert node.args
 
 
-@pytest.mark.parametrize("path", CONNECTOR, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CONNECTOR, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_connector_never_imports_the_worker(path):
     assert not {name for name in imported(path) if name.split(".")[0] == "worker"}

@@ -170,7 +170,7 @@ def _kept_tally(service: Service, trial: Trial) -> Counter[tuple[str, str]]:
     classes = sorted(set(trial.predicted.values()) | set(trial.truth.values()))
     counts: Counter[tuple[str, str]] = Counter()
     for key, count in service.office.ledger(trial.assessment).standing().tally.items():
-        _, number, label = key.split(":", 2)
+        *_, number, label = key.split(":", 3)
         counts[classes[int(number)], label] += count
     return counts
 

@@ -255,7 +255,7 @@ class World:
         """(predicted class, true class) -> items, as the ledger counts."""
         counts: Counter[tuple[str, str]] = Counter()
         for key, count in self.ledger.standing().tally.items():
-            _, number, label = key.split(":", 2)
+            *_, number, label = key.split(":", 3)
             counts[CLASSES[int(number)], label] += count
         return counts
 

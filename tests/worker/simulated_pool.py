@@ -16,23 +16,38 @@ def write_plan(
     prior: str = "{kind: uniform}",
     question: str = "{task: identify}",
     stop: str = "{mrr: {confidence: 0.95}}",
+    groups: str = "predicted_class",
+    by_probabilities: bool = False,
     more: str = "",
 ) -> Path:
-    """Write predictions with the column `truth`, and a plan about them; return the plan."""
+    """Write predictions with the column `truth`, and a plan about them; return the plan.
+
+    Also `region` (north, south), the classes' probabilities, and `costs.csv`.
+    """
     rng = np.random.default_rng(3)
-    rows = ["item_id,predicted,score,truth"]
+    names = ["item_id", "predicted", "score", *(f"p_{name}" for name in CLASSES), "region", "truth"]
+    rows = [",".join(names)]
     for n in range(N_ITEMS):
         k = n % len(CLASSES)
         score = rng.uniform(0.4, 1.0)
         is_right = rng.random() < ACCURACY[k] + 0.3 * (score - 0.7)
         truth = CLASSES[k if is_right else (k + 1) % len(CLASSES)]
-        rows.append(f"i{n:03d},{CLASSES[k]},{score:.4f},{truth}")
+        shares = [score if j == k else (1 - score) * (0.6, 0.4)[(j - k) % 3 - 1] for j in range(3)]
+        region = ("north", "south")[n % 5 in (0, 3)]
+        listed = ",".join(f"{share:.5f}" for share in shares)
+        rows.append(f"i{n:03d},{CLASSES[k]},{score:.4f},{listed},{region},{truth}")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "predictions.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (folder / "costs.csv").write_text("0,1,5\n2,0,1\n10,4,0\n", encoding="utf-8")
     plan = folder / "plan.yaml"
+    said = (
+        f"probabilities: [{', '.join(f'p_{name}' for name in CLASSES)}]"
+        if by_probabilities
+        else "predicted: predicted, score: score"
+    )
     plan.write_text(
         "seed: 7\n"
-        "pool: {predictions: predictions.csv, predicted: predicted, score: score,"
+        f"pool: {{predictions: predictions.csv, {said}, groups: {groups},"
         f" classes: [{', '.join(CLASSES)}]}}\n"
         f"question: {question}\n"
         f"prior: {prior}\n"

@@ -2,26 +2,31 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from worker.assessment import Assessment, assess
 from worker.core.stopping import Verdict
-from worker.decision import compared, decision, finding, headline, percent
+from worker.decision import compared, decision
 from worker.ledger import Header, Standing
 from worker.plan import load_plan
+from worker.plan.question_part import QuestionPlan
 from worker.pool import compile_pool
+from worker.wording import WORDS, finding, headline, percent
 
 
-def assessment(folder: Path, more: str) -> Assessment:
-    rows = [f"i{n},{c},0.{5 + n % 5},text {n}" for n, c in enumerate("abcd" * 6)]
+def assessment(folder: Path, more: str, pool: str = "") -> Assessment:
+    rows = [f"i{n},{c},0.{5 + n % 5},text {n},{'lr'[n % 3 > 0]}" for n, c in enumerate("abcd" * 6)]
     folder.mkdir(exist_ok=True)
-    (folder / "p.csv").write_text("item_id,predicted,score,text\n" + "\n".join(rows) + "\n")
+    (folder / "p.csv").write_text("item_id,predicted,score,text,side\n" + "\n".join(rows) + "\n")
     (folder / "plan.yaml").write_text(
         "assessment: said\npool: {predictions: p.csv, predicted: predicted, score: score,"
-        " data: {text: text}, strata: 1}\nprior: {kind: uniform}\n" + more
+        f" data: {{text: text}}, strata: 1{pool}}}\n"
+        "prior: {kind: uniform}\n" + more
     )
     plan = load_plan(folder / "plan.yaml")
     return assess(plan, compile_pool(plan, folder))
@@ -37,8 +42,14 @@ def tally_of(work: Assessment, right: dict[str, tuple[int, int]]) -> dict[str, i
     for name, (n_right, n_wrong) in right.items():
         c = work.pool.classes.index(name)
         other = work.pool.classes[c - 1]
-        tally |= {f"{c}:{c}:{name}": n_right, f"{c}:{c}:{other}": n_wrong}
+        tally |= {f"0:{c}:{c}:{name}": n_right, f"0:{c}:{c}:{other}": n_wrong}
     return {key: count for key, count in tally.items() if count}
+
+
+def said_after(work: Assessment, right: dict[str, tuple[int, int]]) -> str:
+    """The finding after so many right and wrong labels of each class."""
+    belief = work.believe(tally_of(work, right))
+    return finding(work, belief, work.decide(belief, 24))
 
 
 ONE_BAD = {"a": (0, 6), "b": (6, 0), "c": (6, 0), "d": (6, 0)}
@@ -50,25 +61,27 @@ STANDING = Standing("running", 24, 24, {}, {}, {}, {"1": 5}, 0)
 
 def test_the_least_accurate_class_is_named_with_how_sure_it_is(tmp_path):
     work = assessment(tmp_path, "question: {task: identify}\n")
-    verdict = verdict_after(work, {"a": (0, 3), "b": (3, 0), "c": (2, 0), "d": (3, 0)})
+    belief = work.believe(tally_of(work, {"a": (0, 3), "b": (3, 0), "c": (2, 0), "d": (3, 0)}))
+    verdict = work.decide(belief, 24)
     assert verdict.confidence is not None
     assert 0.95 < verdict.confidence < 1
     said = percent(verdict.confidence)
-    assert finding(work, verdict) == f"“a” is the least accurate class, {said} sure"
-    assert headline(work, verdict).startswith("Enough is known: “a”")
-    assert headline(work, verdict).endswith("11 of 24 items labelled.")
+    assert finding(work, belief, verdict) == f"“a” is the least accurate class, {said} sure"
+    assert headline(work, belief, verdict).startswith("Enough is known: “a”")
+    assert headline(work, belief, verdict).endswith("11 of 24 items labelled.")
 
 
 def test_when_everything_is_labelled_it_is_certain(tmp_path):
     work = assessment(tmp_path, "question: {task: identify, top: 1}\n")
-    verdict = work.decide(work.believe(tally_of(work, ONE_BAD)), 0)
-    assert headline(work, verdict).startswith("Everything is labelled: “a” is the least accurate")
-    assert "for certain" in headline(work, verdict)
+    belief = work.believe(tally_of(work, ONE_BAD))
+    text = headline(work, belief, work.decide(belief, 0))
+    assert text.startswith("Everything is labelled: “a” is the least accurate")
+    assert "for certain" in text
 
 
 def test_several_groups_and_the_other_end(tmp_path):
     work = assessment(tmp_path, "question: {task: identify, which: highest, top: 2}\n")
-    text = finding(work, verdict_after(work, {"a": (0, 4), "b": (4, 0), "c": (4, 0), "d": (0, 4)}))
+    text = said_after(work, {"a": (0, 4), "b": (4, 0), "c": (4, 0), "d": (0, 4)})
     assert text.startswith("“b” and “c” are the 2 most accurate classes")
 
 
@@ -82,12 +95,12 @@ def test_several_groups_and_the_other_end(tmp_path):
 )
 def test_a_comparison_names_both_groups_and_what_holds_between_them(tmp_path, right, words):
     work = assessment(tmp_path, "question: {task: compare, compare: [a, b]}\n")
-    assert finding(work, verdict_after(work, right)).startswith(words)
+    assert said_after(work, right).startswith(words)
 
 
 def test_many_pairs_are_counted_and_not_all_told(tmp_path):
     work = assessment(tmp_path, "question: {task: compare, compare: all}\n")
-    assert "and 3 more pairs" in finding(work, verdict_after(work, ONE_BAD))
+    assert "and 3 more pairs" in said_after(work, ONE_BAD)
 
 
 @pytest.mark.parametrize(
@@ -95,15 +108,112 @@ def test_many_pairs_are_counted_and_not_all_told(tmp_path):
 )
 def test_an_estimate_names_its_number_and_what_was_asked_for(tmp_path, rule, words):
     work = assessment(tmp_path, f"question: {{task: estimate}}\nstop: {{{rule}: 0.1}}\n")
-    text = finding(work, verdict_after(work, {"a": (1, 1)}))
+    text = said_after(work, {"a": (1, 1)})
     assert words in text
     assert "asked for: 0.1" in text
 
 
+@pytest.mark.parametrize(
+    ("question", "more", "words"),
+    [
+        ("task: identify, metric: bias", "", "“a” is the most overconfident class"),
+        ("task: identify, metric: ece, bins: 2", "", "“a” is the worst calibrated class"),
+        ("task: identify, metric: cost, costs: costs.csv", "", "“a” is the most costly class"),
+        (
+            "task: identify, metric: tpr, positive: a",
+            ", groups: side",
+            " is the group with the lowest true positive rate",
+        ),
+        (
+            "task: compare, metric: bias, compare: [a, b]",
+            "",
+            "a is more overconfident than b by more than 0.05",
+        ),
+        (
+            "task: compare, metric: ece, bins: 1, compare: [a, b]",
+            "",
+            "a is worse calibrated than b by more than 0.05",
+        ),
+        (
+            "task: compare, metric: cost, costs: costs.csv, compare: [b, c]",
+            "",
+            "b and c are equally costly to within 0.05",
+        ),
+        ("task: estimate, metric: bias", "", "of the groups' overconfidences is 0."),
+        ("task: estimate, metric: confusion", "", "of the groups' rows of the confusion matrix"),
+        (
+            "task: estimate, metric: ece",
+            ", groups: score_bin(5)",
+            "the pool's expected calibration error is 0.",
+        ),
+    ],
+)
+def test_every_metric_has_its_own_words(tmp_path, question, more, words):
+    costs = (np.ones((4, 4)) - np.eye(4)).tolist()
+    (tmp_path / "costs.csv").write_text("\n".join(",".join(map(str, row)) for row in costs))
+    work = assessment(tmp_path, f"question: {{{question}}}\n", more)
+    tally = all_labelled(work, {"a": "b"})
+    belief = work.believe(tally)
+    assert words in finding(work, belief, work.decide(belief, 0))
+
+
+def all_labelled(work: Assessment, errors: dict[str, str]) -> dict[str, int]:
+    """The tally when all items are labelled, those of some predicted classes wrongly so."""
+    tally: dict[str, int] = {}
+    for row in range(work.pool.n_items):
+        item = work.pool.item(row)
+        name = work.pool.classes[item.predicted]
+        key = f"0:{item.cell}:{item.predicted}:{errors.get(name, name)}"
+        tally[key] = tally.get(key, 0) + 1
+    return tally
+
+
+def test_there_are_words_for_every_metric():
+    assert set(WORDS) == set(get_args(QuestionPlan.model_fields["metric"].annotation))
+
+
+def test_a_confusion_matrix_is_told_by_true_class(tmp_path):
+    work = assessment(tmp_path, "question: {task: estimate, metric: confusion}\n")
+    belief = work.believe(all_labelled(work, {"a": "c"}))
+    verdict = work.decide(belief, 0)
+    said = json.loads(
+        decision(work, HEADER, STANDING, belief, verdict, kind="stop", reason=verdict.reason)
+    )
+    assert said["groups"][0]["confusion"] == {"a": 0, "b": 0, "c": 1, "d": 0}
+    assert said["groups"][1]["confusion"] == {"a": 0, "b": 1, "c": 0, "d": 0}
+
+
+def test_the_pool_s_calibration_error_has_an_interval(tmp_path):
+    work = assessment(
+        tmp_path, "question: {task: estimate, metric: ece}\n", ", groups: score_bin(5)"
+    )
+    belief = work.believe({})
+    text = finding(work, belief, work.decide(belief, 24))
+    mean, low, high = map(float, re.findall(r"0\.\d{4}", text)[:3])
+    assert low < mean < high
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "words"),
+    [
+        ("posterior", "right that often on average over truths, not on each hard one"),
+        ("anytime", "a wrong claim is ever published with a probability of at most 5%"),
+    ],
+)
+def test_a_guarantee_says_what_it_means(tmp_path, guarantee, words):
+    work = assessment(tmp_path, f"question: {{task: identify}}\nstop: {{guarantee: {guarantee}}}\n")
+    belief = work.believe({})
+    text = decision(
+        work, HEADER, STANDING, belief, work.decide(belief, 24), kind="stop", reason="by hand"
+    )
+    assert words in json.loads(text)["guarantee_means"]
+
+
 def test_a_spent_budget_is_no_answer(tmp_path):
     work = assessment(tmp_path, "question: {task: identify}\nstop: {budget: 2}\n")
-    verdict = verdict_after(work, {"a": (1, 0), "b": (1, 0)})
-    assert headline(work, verdict).startswith("The budget is spent, and the question is not")
+    belief = work.believe(tally_of(work, {"a": (1, 0), "b": (1, 0)}))
+    text = headline(work, belief, work.decide(belief, 22))
+    assert text.startswith("The budget is spent, and the question is not")
 
 
 def test_nearly_sure_is_never_printed_as_sure():
@@ -122,11 +232,15 @@ def test_a_decision_holds_all_that_it_rests_on(tmp_path):
     assert {
         "text", "finding", "rule", "guarantee", "labels", "groups", "revision", "seed", "plan_hash",
         "pool_hash", "versions", "confidence", "reason", "is_conclusive", "question", "prior",
+        "guarantee_means", "overall",
     } <= said.keys()  # fmt: skip
     assert said["is_conclusive"]
     assert [g["group"] for g in said["groups"]] == list("abcd")
     for g in said["groups"]:
         assert g["low"] <= g["mean"] <= g["high"]
+        assert g["hpdi_low"] <= g["mean"] <= g["hpdi_high"]
+    worst = said["groups"][0]
+    assert (worst["p_lowest"], worst["rank"], worst["rank_low"], worst["rank_high"]) == (1, 1, 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -34,4 +34,4 @@ def test_judgements_that_found_no_room_are_recorded_by_the_next_turn(connection)
 
     connection.config_set("maxmemory", 0)
     record(ledger, [look], 2, 2)
-    assert ledger.standing().tally == {"0:0:A": 1}
+    assert ledger.standing().tally == {"0:0:0:A": 1}

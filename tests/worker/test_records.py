@@ -214,7 +214,7 @@ class TestChange:
         made = change(dump(FRESH), FRESH, now, SKIPS)
 
         assert made is not None
-        assert Edit("add", "tally", "2:1:dog", 1) in made.edits
+        assert Edit("add", "tally", "0:2:1:dog", 1) in made.edits
         assert (made.item, made.before, made.after) == ("a", dump(FRESH), dump(now))
         assert json.loads(made.note) == {"item": "a", "cell": 2, "before": None, "now": "dog"}
 
@@ -223,7 +223,10 @@ class TestChange:
         edits = edits_of(before, looked_at(before, look(5, 2, valid(4, "cat")), 2))
 
         moved = {edit for edit in edits if edit.hash == "tally"}
-        assert moved == {Edit("add", "tally", "2:1:dog", -1), Edit("add", "tally", "2:1:cat", 1)}
+        assert moved == {
+            Edit("add", "tally", "0:2:1:dog", -1),
+            Edit("add", "tally", "0:2:1:cat", 1),
+        }
 
     @given(st.lists(looks, min_size=1, max_size=8))
     def test_the_tally_is_moved_by_what_the_record_contributed(self, history: list[Look]) -> None:
@@ -237,7 +240,9 @@ class TestChange:
                 if edit.hash == "tally":
                     tally[edit.key] = tally.get(edit.key, 0) + int(edit.value)
 
-        contributed = {} if record.outcome is None else {tally_key(2, 1, record.outcome): 1}
+        contributed = (
+            {} if record.outcome is None else {tally_key(FRESH.claim, 2, 1, record.outcome): 1}
+        )
         assert {key: n for key, n in tally.items() if n} == contributed
 
     def test_a_task_that_is_gone_is_forgotten(self) -> None:

@@ -9,14 +9,18 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.worker.simulated_pool import N_ITEMS, write_plan
+from tests.worker.simulated_pool import CLASSES, N_ITEMS, write_plan
 from worker.assessment import Assessment, assess
+from worker.believing import scores
+from worker.core.empirical import Hyperparameters, prior_of
 from worker.core.question import Question
+from worker.core.supposing import with_prior
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth
@@ -25,7 +29,13 @@ from worker.simulate.findings import is_right, true_region
 from worker.simulate.measuring import Measures, Run, Stop, as_run, log_steps, looks
 from worker.simulate.replay import labels, replay, run_seed, shuffled
 from worker.simulate.report import planned, simulated
-from worker.simulate.truths import cell_of_rows, outcomes, plausible, true_values
+from worker.simulate.truths import (
+    cell_of_rows,
+    drawn_from,
+    outcomes,
+    plausible,
+    true_values,
+)
 
 N_RUNS = 60 if os.environ.get("ASSAY_SLOW") == "0" else 300
 
@@ -128,6 +138,74 @@ def test_the_rule_is_asked_often_enough_at_the_budget_and_at_the_end(until, budg
     assert budget is None or budget > until or budget in asked
 
 
+OF_METRICS = {
+    "bias": ("{task: identify, metric: bias}", "predicted_class", "{mrr: {}}"),
+    "ece": ("{task: estimate, metric: ece}", "score_bin(5)", "{rmse: 0.02}"),
+    "classwise ece": ("{task: identify, metric: ece, bins: 3}", "predicted_class", "{mrr: {}}"),
+    "cost": ("{task: identify, metric: cost, costs: costs.csv}", "predicted_class", "{mrr: {}}"),
+    "confusion": ("{task: estimate, metric: confusion}", "predicted_class", "{rmse: 0.06}"),
+    "tpr": ("{task: compare, metric: tpr, positive: cow, compare: all}", "region", "{rope: {}}"),
+}
+
+
+def of_metric(folder: Path, metric: str) -> tuple[Assessment, np.ndarray]:
+    question, groups, stop = OF_METRICS[metric]
+    plan = write_plan(
+        folder,
+        prior="{kind: empirical}",
+        strategy="assay",
+        question=question,
+        groups=groups,
+        stop=stop,
+        by_probabilities=True,
+    )
+    return at_work(plan)
+
+
+@pytest.mark.parametrize("metric", OF_METRICS)
+def test_every_metric_is_replayed_until_nothing_is_wrong(tmp_path, metric):
+    assessment, outcome = of_metric(tmp_path, metric)
+    run = replay(assessment, outcome, Measures(N_ITEMS, (10, N_ITEMS)), seed=1, number=0)
+
+    assert run.labels == N_ITEMS
+    assert run.rmse[0] > 0.01
+    assert run.rmse[1] == pytest.approx(0, abs=1e-9)
+    assert bool(run.pooled) == metric.endswith("ece")
+    assert run.stop is not None
+    assert run.stop.is_conclusive
+
+
+def test_true_values_are_what_the_definitions_say(tmp_path):
+    values = {}
+    for metric in OF_METRICS:
+        assessment, outcome = of_metric(tmp_path / metric, metric)
+        values[metric] = true_values(assessment, outcome)
+    table = pd.read_csv(tmp_path / "bias" / "predictions.csv")
+    right = table.predicted == table.truth
+    by_class = [table.predicted == name for name in CLASSES]
+    costs = pd.read_csv(tmp_path / "bias" / "costs.csv", header=None).to_numpy()
+    paid = costs[table.truth.map(CLASSES.index), table.predicted.map(CLASSES.index)]
+
+    def calibration_error(of: pd.Series, bins: int) -> float:
+        which = np.minimum((table.score[of] * bins).astype(int), bins - 1)
+        gaps = (table.score[of] - right[of]).groupby(which).sum().abs()
+        return float(gaps.sum() / of.sum())
+
+    bias = [(table.score - right)[of].mean() for of in by_class]
+    assert values["bias"] == pytest.approx(bias, abs=1e-5)
+    assert values["cost"] == pytest.approx([paid[of].mean() for of in by_class])
+    classwise = [calibration_error(of, 3) for of in by_class]
+    assert values["classwise ece"] == pytest.approx(classwise, abs=1e-5)
+    share = of_metric(tmp_path / "ece", "ece")[0].pool.group_size / N_ITEMS
+    pooled = float(np.nansum(share * values["ece"]))
+    assert pooled == pytest.approx(calibration_error(right | ~right, 5), abs=1e-5)
+    is_cow = table.truth == "cow"
+    found = (table.predicted == "cow")[is_cow].groupby(table.region[is_cow]).mean()
+    assert values["tpr"] == pytest.approx(found.to_list())
+    assert values["confusion"][:, 0] == pytest.approx([right[of].mean() for of in by_class])
+    assert values["confusion"].sum(axis=1) == pytest.approx(1)
+
+
 # --- whether a finding is right ------------------------------------------------------------------
 
 
@@ -197,6 +275,55 @@ def test_drawn_truths_are_as_accurate_as_the_prior_expects(tmp_path):
     assert (np.abs(shares.mean(axis=0) - expected) < 4 * error).all()
 
 
+def test_cells_of_a_group_are_drawn_with_the_same_group_effect(tmp_path):
+    """Else groups of many cells would all be alike, and too certain."""
+    plan = write_plan(tmp_path, prior="{kind: empirical}")
+    assessment, _ = at_work(plan)
+    differing = prior_of(Hyperparameters(log_tau=0.7), scores(assessment.pool))
+    prior = with_prior(assessment.first, *differing)
+    rng = np.random.default_rng(1)
+    cell = cell_of_rows(assessment)
+    group = assessment.pool.cell_group
+    shares = []
+    for _ in range(400):
+        wrong = drawn_from(prior, rng) > 0
+        shares.append(np.bincount(cell, wrong) / assessment.pool.cell_size)
+    together = np.corrcoef(np.array(shares).T)
+    own = (group[:, None] == group) & ~np.eye(group.size, dtype=bool)
+
+    assert together[own].mean() > 0.2
+    assert abs(together[group[:, None] != group].mean()) < 0.02
+
+
+def test_without_labels_an_empirical_prior_s_own_numbers_are_not_known_either(tmp_path):
+    assessment, _ = at_work(write_plan(tmp_path, prior="{kind: empirical}"))
+    rng = np.random.default_rng(1)
+    fixed = [drawn_from(assessment.first, rng).mean() for _ in range(200)]
+    varied = [plausible(assessment, rng).mean() for _ in range(200)]
+
+    assert np.std(varied) > 1.3 * np.std(fixed)
+
+
+@pytest.mark.parametrize("prior", ["uniform", "informative", "empirical"])
+def test_drawn_errors_are_of_the_kinds_that_can_be(tmp_path, prior):
+    plan = write_plan(
+        tmp_path,
+        prior=f"{{kind: {prior}}}",
+        question="{task: estimate, metric: confusion}",
+        stop="{rmse: 0.05}",
+        by_probabilities=True,
+    )
+    assessment, _ = at_work(plan)
+    rng = np.random.default_rng(1)
+    drawn = np.array([plausible(assessment, rng) for _ in range(50)])
+    told_apart = {tuple(row) for row in assessment.meaning.kind.tolist()}
+
+    assert len(told_apart) == 3
+    assert set(np.unique(drawn)) == {0, 1, 2, 3}
+    own_class = assessment.pool.predicted + 1  # an error is never the class that was predicted
+    assert (drawn != own_class).all()
+
+
 @pytest.mark.slow
 def test_on_drawn_truths_claims_are_right_as_often_as_they_say(tmp_path):
     assessment, _ = at_work(write_plan(tmp_path, stop="{mrr: {confidence: 0.8}}"))
@@ -211,7 +338,7 @@ def test_on_drawn_truths_claims_are_right_as_often_as_they_say(tmp_path):
 # --- what many runs come to ----------------------------------------------------------------------
 
 CASE = Case(
-    "{}", "thompson", "uniform", "p.csv", 40, "pool", "0", "file", 1, Measures(40, (10, 20))
+    "{}", "thompson", "uniform", "p.csv", 40, "pool", "0", "file", 1, Measures(40, (10, 20)), 0.95
 )
 
 
@@ -250,7 +377,8 @@ def test_stops_are_counted_by_what_became_of_them():
         "right": 2,
         "labels_median": 20,
         "labels_quartiles": [10, 30],
-        "claimed": pytest.approx(0.96),
+        "claimed": 0.95,
+        "confidence_mean": pytest.approx(0.96),
         "exhausted": 0,
         "inconclusive": 1,
     }

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
@@ -48,7 +49,8 @@ def test_it_prints_json_and_nothing_else(assay, tmp_path):
         assert 0 <= result["regret"] < 1
         assert result["stop"]["stopped"] == 3
         assert result["stop"]["right"] <= 3
-        assert 0.95 <= result["stop"]["claimed"] <= 1
+        assert result["stop"]["claimed"] == 0.95
+        assert 0.95 <= result["stop"]["confidence_mean"] <= 1
         assert 0 < result["stop"]["labels_median"] <= N_ITEMS
         assert result["cpu_s_per_run"] > 0
 
@@ -83,6 +85,37 @@ def test_people_get_a_table(assay, tmp_path):
     assert "MRR>.95" in done.stdout
     assert re.search(r"thompson +uniform +\d", done.stdout)
     assert "RMSE of thompson" in done.stdout
+
+
+def test_the_truth_may_be_in_a_file_of_its_own(assay, tmp_path):
+    plan = write_plan(tmp_path)
+    table = pd.read_csv(tmp_path / "predictions.csv")
+    own = tmp_path / "truth.csv"
+    table[["item_id", "truth"]].sample(frac=1, random_state=1).to_csv(own, index=False)
+
+    def simulated(truth: str) -> dict:
+        arguments = ("--truth", truth, "--runs", 2, "--until", 40, "--processes", 1, "--json")
+        return without_times(json.loads(assay("simulate", plan, *arguments).stdout))
+
+    beside, within = simulated(f"{own}:truth"), simulated("truth")
+    assert beside["results"] == within["results"]
+    assert beside["truth"] == f"{own}:truth"
+
+
+@pytest.mark.parametrize(
+    ("rows", "column", "said"),
+    [
+        ("item_id,truth\ni000,cat\n", "truth", "149 items of the pool are not in the file"),
+        ("item_id,truth\ni000,cat\ni000,dog\n", "truth", "i000 stands there twice"),
+        ("item_id,truth\ni000,cat\n", "trut", "did you mean truth?"),
+        ("id,truth\ni000,cat\n", "truth", "no column item_id of the plan's `pool.id`"),
+    ],
+)
+def test_a_file_of_truths_that_does_not_fit_is_refused(assay, tmp_path, rows, column, said):
+    (tmp_path / "truth.csv").write_text(rows, encoding="utf-8")
+    done = assay("simulate", write_plan(tmp_path), "--truth", f"{tmp_path / 'truth.csv'}:{column}")
+    assert done.exit_code == 1
+    assert said in done.stderr
 
 
 def test_without_truth_it_draws_plausible_ones(assay, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,17 +15,16 @@ from worker.loop import advance
 from worker.plan import Plan, load_plan, plan_hash
 from worker.pool import Pool, compile_pool
 from worker.pool.truth import read_truth
+from worker.simulate.measuring import Log, Measures
 from worker.simulate.replay import labels
-from worker.simulate.truths import outcomes
+from worker.simulate.truths import outcomes, true_values
 
 # One open item at a time: so the choice before a label is the choice after the one before it.
 LIVE = "assessment: small\nqueue: {look_ahead: 1}\n"
 
 
-def plan_at_work(folder: Path, strategy: str, prior: str, question: str, stop: str) -> Plan:
-    path = write_plan(
-        folder, strategy=strategy, prior=prior, question=question, stop=stop, more=LIVE
-    )
+def plan_at_work(folder: Path, **parts: Any) -> Plan:
+    path = write_plan(folder, more=LIVE, **parts)
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("pool: {", "pool: {data: {text: item_id}, "), encoding="utf-8")
     return load_plan(path)
@@ -63,6 +63,28 @@ def labelled_live(plan: Plan, pool: Pool, truth: dict[str, str], folder: Path) -
         desk.annotate(task, truth[items[-1]], 0)
 
 
+def sequences(plan: Plan, folder: Path) -> tuple[list[str], list[str]]:
+    """The items in the order in which they were labelled, live and replayed, until the stop."""
+    pool = compile_pool(plan, folder / "pools")
+    codes = read_truth(plan, pool, "truth")
+    ids = [pool.item(row).item_id for row in range(pool.n_items)]
+    truth = {item: CLASSES[code] for item, code in zip(ids, codes, strict=True)}
+
+    live = labelled_live(plan, pool, truth, folder / "decisions")
+
+    assessment = assess(plan, pool)
+    outcome = outcomes(assessment, codes)
+    log = Log(assessment, true_values(assessment, outcome), Measures(N_ITEMS, only_stop=True))
+    replayed = []
+    for n, revealed in enumerate(labels(assessment, outcome), start=1):
+        replayed.append(ids[revealed.row])
+        log.next_look = n  # live the rule is asked after every label
+        log.take(n, revealed.belief)
+        if log.stop is not None:
+            break
+    return live, replayed
+
+
 @pytest.mark.parametrize(
     ("strategy", "prior", "question", "stop"),
     [
@@ -71,24 +93,41 @@ def labelled_live(plan: Plan, pool: Pool, truth: dict[str, str], folder: Path) -
         ("random", "{kind: uniform}", "{task: estimate}", "{rmse: 0.03}"),
         ("thompson", "{kind: uniform}", "{task: identify}", "{mrr: {}, budget: 17}"),
         ("assay", "{kind: informative}", "{task: identify, top: 2}", "{mrr: {}}"),
+        ("assay", "{kind: empirical}", "{task: identify}", "{mrr: {confidence: 0.99}}"),
+        ("assay", "{kind: empirical}", "{task: estimate}", "{width: 0.2}"),
+        ("assay", "{kind: empirical}", "{task: identify}", "{mrr: {confidence: 0.9}, looks: 3}"),
     ],
 )
 def test_live_and_replayed_choices_and_stops_are_the_same(
     tmp_path, strategy, prior, question, stop
 ):
-    plan = plan_at_work(tmp_path, strategy, prior, question, stop)
-    pool = compile_pool(plan, tmp_path / "pools")
-    codes = read_truth(plan, pool, "truth")
-    ids = [pool.item(row).item_id for row in range(pool.n_items)]
-    truth = {item: CLASSES[code] for item, code in zip(ids, codes, strict=True)}
+    plan = plan_at_work(tmp_path, strategy=strategy, prior=prior, question=question, stop=stop)
+    live, replayed = sequences(plan, tmp_path)
+    assert len(live) > 10
+    assert replayed == live
 
-    live = labelled_live(plan, pool, truth, tmp_path / "decisions")
 
-    assessment = assess(plan, pool)
-    replayed = []
-    for n, revealed in enumerate(labels(assessment, outcomes(assessment, codes)), start=1):
-        replayed.append(ids[revealed.row])
-        if assessment.decide(revealed.belief, N_ITEMS - n).stop:
-            break
+@pytest.mark.parametrize(
+    ("question", "groups", "stop"),
+    [
+        ("{task: estimate, metric: ece}", "predicted_class", "{rmse: 0.02}"),
+        ("{task: estimate, metric: ece}", "score_bin(5)", "{rmse: 0.02}"),
+        ("{task: identify, metric: bias}", "predicted_class", "{mrr: {}}"),
+        ("{task: identify, metric: cost, costs: costs.csv}", "predicted_class", "{mrr: {}}"),
+        ("{task: identify, metric: tpr, positive: cow}", "region", "{mrr: {confidence: 0.8}}"),
+        ("{task: estimate, metric: confusion}", "predicted_class", "{rmse: 0.06}"),
+    ],
+)
+def test_they_are_the_same_for_every_metric(tmp_path, question, groups, stop):
+    plan = plan_at_work(
+        tmp_path,
+        strategy="assay",
+        prior="{kind: empirical}",
+        question=question,
+        stop=stop,
+        groups=groups,
+        by_probabilities=True,
+    )
+    live, replayed = sequences(plan, tmp_path)
     assert len(live) > 10
     assert replayed == live

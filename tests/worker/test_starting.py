@@ -14,6 +14,7 @@ from worker.errors import PoolChanged
 from worker.ledger import AlreadyStarted, Header
 from worker.office import Office
 from worker.plan import plan_hash
+from worker.printing import pool_text
 from worker.settings import Settings
 from worker.starting import Checked, check_plan, start, start_or_go_on
 
@@ -140,6 +141,46 @@ def test_a_control_that_the_configuration_lacks_is_refused_with_those_it_has(tmp
 def test_labels_that_are_not_the_classes_are_refused_from_both_sides(tmp_path):
     with pytest.raises(UnknownClasses, match="lacks cat, dog and offers good, bad, which the pool"):
         checked(tmp_path, more=with_config("{control: mood}"))
+
+
+@pytest.mark.parametrize("question", ["metric: accuracy", "metric: confusion"])
+def test_a_label_that_is_no_class_of_the_pool_is_refused_with_its_cure(tmp_path, question):
+    """A confusion matrix has no column for it."""
+    plan = write_plan(
+        tmp_path,
+        more="prior: {kind: uniform}\n" + with_config("{control: animal}"),
+        csv=CSV.replace("cat", "cow"),
+    )
+    text = plan.read_text(encoding="utf-8")
+    plan.write_text(text.replace("task: identify", f"task: estimate, {question}"), encoding="utf-8")
+    with pytest.raises(UnknownClasses, match=r"offers cat, which .* as `pool\.classes`"):
+        check_plan(plan, tmp_path / "pools")
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (
+            "{task: identify, metric: ece}",
+            ["has the highest calibration error (bins 10)", "empirical prior, 1 stratum"],
+        ),
+        (
+            "{task: identify, metric: accuracy, tolerance: 0.02}",
+            ["the lowest accuracy (tolerance 0.02)", "empirical prior, 8 strata", "mrr 0.99"],
+        ),
+        ("{task: estimate, metric: bias}", ["the overconfidence of each", "rmse 0.02"]),
+    ],
+)
+def test_a_check_says_what_the_defaults_come_to(tmp_path, question, said):
+    plan = write_plan(tmp_path, more="stop: {min_per_group: 2, looks: 3, budget: 9}\n")
+    text = plan.read_text(encoding="utf-8").replace("{task: identify}", question)
+    plan.write_text(text, encoding="utf-8")
+    found = check_plan(plan, tmp_path / "pools")
+    shown = pool_text(found.plan, found.pool)
+
+    limits = ["at least 2 labels a group, confirmed at 3 looks, budget 9", "guarantee posterior"]
+    for words in [*said, *limits, "Strategy assay", "finite population, seed 1"]:
+        assert words in shown
 
 
 def test_a_configuration_that_cannot_be_read_is_told_with_its_path(tmp_path):

@@ -169,24 +169,21 @@ def _work_out(found: Bands, expected: Forecast, cells: NDArray[np.intp]) -> Band
     return found
 
 
-def least_differences(
-    seen: Seen,
-    expected: Forecast,
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
-    miss: float,
+def joint_differences(
+    seen: Seen, expected: Forecast, pairs: NDArray[np.intp], miss: float
 ) -> Floats:
-    """(P,) the smallest theta_first - theta_second that both groups' labels together allow.
+    """(P, 2) ends between which theta_g1 - theta_g2 lies, by both groups' labels together.
 
     The product of two groups' martingales is one too, and rules out more of a pair than each of
     them alone can, while both groups are open.
 
     Args:
-        first, second: (P,) groups with items, another one each.
-        miss: probability in (0, 1] that one pair's bound is ever wrong; the reverse one,
-            `least_differences(..., second, first, miss)`, is wrong only together with it.
+        pairs: (P, 2) groups with items.
+        miss: probability in (0, 1] that either end of one pair is ever wrong.
     """
-    asked = np.isin(seen.group, np.concatenate([first, second])) & (seen.size > 0)
+    n_pairs = len(pairs)
+    first, second = np.concatenate([pairs, pairs[:, ::-1]]).T
+    asked = np.isin(seen.group, pairs) & (seen.size > 0)
     cells = np.flatnonzero(asked)
     groups, of = np.unique(seen.group[cells], return_inverse=True)
     both = _both_sides(seen, expected, cells, of)
@@ -204,8 +201,8 @@ def least_differences(
     unit = np.minimum(size[right], size[wrong - groups.size])
     weight = unit[pair] / size[both.of[picked] % groups.size]
     budget = -np.log(miss) - both.log_q[right] - both.log_q[wrong]
-    gap: Floats = least(both, picked, pair, weight, budget) / unit - 1
-    return gap
+    gap = least(both, picked, pair, weight, budget) / unit - 1
+    return np.stack([gap[:n_pairs], -gap[n_pairs:]], axis=1)
 
 
 def _both_sides(

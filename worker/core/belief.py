@@ -66,9 +66,10 @@ class Belief:
 def unlabelled(b: Belief) -> Ints:
     """(C,) items of each cell without a label."""
     if "unlabelled" not in b._memo:
-        b._memo["unlabelled"] = np.rint(b.size - b.right - b.wrong).astype(np.int64)
-    left: Ints = b._memo["unlabelled"]
-    return left
+        left = b.size - b.right - b.wrong
+        b._memo["unlabelled"] = left if left.dtype.kind == "i" else np.rint(left).astype(np.int64)
+    items: Ints = b._memo["unlabelled"]
+    return items
 
 
 def by_group(b: Belief, cells: Counts) -> Counts:
@@ -106,6 +107,14 @@ def starts(b: Belief) -> Ints:
         b._memo["starts"] = np.searchsorted(b.group, np.arange(b.n_groups + 1))
     begins: Ints = b._memo["starts"]
     return begins
+
+
+def filled_groups(b: Belief) -> NDArray[np.intp]:
+    """The groups that have cells."""
+    if "filled" not in b._memo:
+        b._memo["filled"] = np.flatnonzero(np.diff(starts(b)))
+    filled: NDArray[np.intp] = b._memo["filled"]
+    return filled
 
 
 def cells_of(b: Belief, g: int) -> slice:

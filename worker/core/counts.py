@@ -140,7 +140,7 @@ def law_of(cells: tuple[Cell, ...]) -> CountLaw:
     >>> law_of(((1, 1.0, 1.0), (1, 1.0, 1.0))).pmf.round(6).tolist()
     [0.25, 0.5, 0.25]
     """
-    pmf = np.ones(1)
+    pmf: Floats = np.ones(1)
     for cell in sorted(cells):  # the small ones first: fewer products
         pmf = convolve(pmf, beta_binomial(*cell))
     return _law(pmf)

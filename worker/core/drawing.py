@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, group_size, starts, unlabelled
+from worker.core.belief import Belief, filled_groups, group_size, starts, unlabelled
 from worker.core.moments import moments
 
 Floats = NDArray[np.float64]
@@ -17,15 +17,15 @@ def draw(b: Belief, rng: np.random.Generator, n: int) -> Floats:
 
     A confusion matrix has no single value: its accuracy is drawn.
     """
-    values = np.full((n, b.n_groups), np.nan)
     if not b.group.size:
-        return values
+        return np.full((n, b.n_groups), np.nan)
     n_kinds = b.errors.counts.shape[1] if b.errors is not None else 0
     width = b.group.size * (1 + (n_kinds if b.metric.kind in ("cost", "tpr") else 0))
     step = max(1, _BLOCK // width)
-    for at in range(0, n, step):
-        values[at : at + step] = _drawn(b, rng, min(step, n - at))
-    values[:, group_size(b) == 0] = np.nan
+    blocks = [_drawn(b, rng, min(step, n - at)) for at in range(0, n, step)]
+    values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    if b.n_groups > filled_groups(b).size or not group_size(b).all():
+        values[:, group_size(b) == 0] = np.nan
     return values
 
 
@@ -38,18 +38,20 @@ def draw_cells(b: Belief, rng: np.random.Generator) -> Floats:
 def _rates(b: Belief, rng: np.random.Generator, n: int) -> Floats:
     """(n, C) draws of the cells' rates; the cells of a group share the group's drawn node."""
     if b.node.size == 1:
-        return rng.beta(b.alpha[:, 0] + b.right, b.beta[:, 0] + b.wrong, size=(n, b.group.size))
+        a, c = b.alpha[:, 0] + b.right, b.beta[:, 0] + b.wrong
+        return rng.beta(a, c, size=(n, b.group.size))
     below = np.cumsum(moments(b).weight, axis=1)[:, :-1]  # (G, U - 1)
     node = (rng.random((n, b.n_groups, 1)) > below).sum(axis=2)
     cell, of = np.arange(b.group.size), node[:, b.group]
-    return rng.beta(b.alpha[cell, of] + b.right, b.beta[cell, of] + b.wrong)
+    rates: Floats = rng.beta(b.alpha[cell, of] + b.right, b.beta[cell, of] + b.wrong)
+    return rates
 
 
 def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
     rates = _rates(b, rng, n)
+    right: NDArray[Any]
     if b.population == "finite":
-        to_come = rng.binomial(unlabelled(b), rates)
-        right = b.right + to_come
+        right = b.right + rng.binomial(unlabelled(b), rates)
     else:
         right = b.size * rates
     kind = b.metric.kind
@@ -99,12 +101,15 @@ def _calibration_errors(b: Belief, right: NDArray[Any]) -> Floats:
 
 def _sums(b: Belief, cells: NDArray[Any]) -> Floats:
     """(n, G) sums over the cells of each group."""
+    filled = filled_groups(b)
+    if filled.size == b.group.size == b.n_groups:
+        return cells  # one cell a group
     summed = np.zeros((len(cells), b.n_groups))
-    filled = np.flatnonzero(np.diff(starts(b)))
     summed[:, filled] = np.add.reduceat(cells, starts(b)[filled], axis=1)
     return summed
 
 
 def _shares(b: Belief, cells: NDArray[Any]) -> Floats:
     """(n, G) sums over the cells of each group, over the group's items."""
-    return _sums(b, cells) / np.maximum(group_size(b), 1)
+    shares: Floats = _sums(b, cells) / np.maximum(group_size(b), 1)
+    return shares

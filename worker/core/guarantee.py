@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.anytime import Bands, Forecast, Seen, bands, least_differences
+from worker.core.anytime import Bands, Forecast, Seen, bands, joint_differences
 from worker.core.belief import Belief, Counts, group_share, group_size
 from worker.core.comparison import pairs_asked
 from worker.core.marginals import SLACK
@@ -135,19 +135,23 @@ def differences(
     Args:
         miss: probability that the ends of one pair are ever wrong; over several pairs, they add up.
     """
-    first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    alone = ends(b, unknown, guard, miss / 4, miss / 4)
-    low, high = alone.low[first] - alone.high[second], alone.high[first] - alone.low[second]
+    asked = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    apart = gaps(ends(b, unknown, guard, miss / 4, miss / 4), asked)
     if b.metric.kind == "ece":
-        return np.stack([low, high], axis=1)
+        return apart
     seen = Seen(b.group, b.size, b.right, b.wrong, unknown, b.n_groups)
-    least = least_differences(seen, guard.forecast, first, second, miss / 2)
-    most = -least_differences(seen, guard.forecast, second, first, miss / 2)
+    joint = joint_differences(seen, guard.forecast, asked, miss / 2)
     if b.metric.kind == "bias":
-        score = _mean_score(b, b.group, b.n_groups)
-        gap = score[first] - score[second]
-        least, most = gap - most, gap - least
-    return np.stack([np.maximum(low, least), np.minimum(high, most)], axis=1)
+        score = _mean_score(b, b.group, b.n_groups)[asked]
+        joint = (score[:, 0] - score[:, 1])[:, None] - joint[:, ::-1]
+    low, high = np.maximum(apart[:, 0], joint[:, 0]), np.minimum(apart[:, 1], joint[:, 1])
+    return np.stack([low, high], axis=1)
+
+
+def gaps(e: Ends, pairs: NDArray[np.intp]) -> Floats:
+    """(P, 2) ends between which the differences of values lie by each group's band alone."""
+    first, second = pairs.T
+    return np.stack([e.low[first] - e.high[second], e.high[first] - e.low[second]], axis=1)
 
 
 def region_of(low: float, high: float, epsilon: float) -> int | None:
@@ -157,6 +161,14 @@ def region_of(low: float, high: float, epsilon: float) -> int | None:
     if low > epsilon + SLACK:
         return 2
     return 1 if -epsilon - SLACK <= low and high <= epsilon + SLACK else None
+
+
+def is_decided(intervals: Floats, epsilon: float) -> NDArray[np.bool_]:
+    """(P,) whether each interval of differences (P, 2) lies in one region."""
+    low, high = intervals.T
+    is_within = (low >= -epsilon - SLACK) & (high <= epsilon + SLACK)
+    decided: NDArray[np.bool_] = is_within | (high < -epsilon - SLACK) | (low > epsilon + SLACK)
+    return decided
 
 
 def width(b: Belief, e: Ends) -> float:

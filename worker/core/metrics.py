@@ -1,4 +1,4 @@
-"""What a group's value is: its accuracy, or another number that follows from its items' outcomes."""
+"""What a group's value is: its accuracy, or another number that its items' outcomes give."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -123,6 +123,6 @@ def check_fit(metric: Metric, n_cells: int, errors: Errors | None) -> None:
     expected = {"cost": metric.values.shape[-1] - 1, "tpr": 2}.get(metric.kind, n_kinds)
     if expected != n_kinds:
         raise ValueError(
-            f"the metric {metric.kind} knows {expected} kinds of errors, the counts have {n_kinds}; "
-            "derive both from the same classes."
+            f"the metric {metric.kind} knows {expected} kinds of errors, the counts have "
+            f"{n_kinds}; derive both from the same classes."
         )

@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.belief import Belief, group_size, starts, unlabelled
+from worker.core.belief import Belief, cells_of, filled_groups, group_size, starts, unlabelled
 
 Floats = NDArray[np.float64]
+
+# Up to so many changed groups are worked out one by one; more are not faster than all at once.
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,36 +48,42 @@ def moments(b: Belief) -> Moments:
         group and an infinite population, at a drawn rate.
     """
     if "moments" not in b._memo:
-        g, c, u = b.n_groups, b.group.size, b.node.size
-        blank = Moments(
-            np.full(g, np.nan),
-            np.full(g, np.nan),
-            np.zeros(c),
-            np.zeros(c),
-            np.tile(b.node, (g, 1)),
-        )
-        filled = np.flatnonzero(np.diff(starts(b)))
-        if filled.size:
-            _work_out(b, blank, filled, slice(0, c))
-        assert blank.weight.shape == (g, u)
-        b._memo["moments"] = blank
+        base: tuple[Moments, tuple[int, ...]] | None = b._memo.pop("stale_moments", None)
+        b._memo["moments"] = _fresh(b) if base is None else _refreshed(b, *base)
     known: Moments = b._memo["moments"]
     return known
 
 
-def carried_over(b: Belief, after: Belief, groups: NDArray[np.intp]) -> None:
-    """Give `after`, which differs from `b` in the tally of `groups` only, the moments of both."""
-    if "moments" not in b._memo:
-        return
-    old: Moments = b._memo["moments"]
+def carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
+    """Let `after`, which differs from `b` in the tally of `groups` only, begin with b's moments.
+
+    Nothing is worked out yet: many beliefs are never asked for their moments.
+    """
+    old, stale = b._memo.get("moments"), groups
+    if old is None and "stale_moments" in b._memo:
+        old, stale = b._memo["stale_moments"]
+        stale = tuple({*stale, *groups})
+    if old is not None and len(stale) <= _FEW:
+        after._memo["stale_moments"] = old, stale
+
+
+def _fresh(b: Belief) -> Moments:
+    g, c = b.n_groups, b.group.size
+    blank = np.full(g, np.nan)
+    of_all = Moments(blank, blank.copy(), np.zeros(c), np.zeros(c), np.tile(b.node, (g, 1)))
+    filled = filled_groups(b)
+    if filled.size:
+        _work_out(b, of_all, filled, slice(0, c))
+    return of_all
+
+
+def _refreshed(b: Belief, old: Moments, groups: tuple[int, ...]) -> Moments:
     new = Moments(
         old.mean.copy(), old.variance.copy(), old.drop.copy(), old.rate.copy(), old.weight.copy()
     )
-    begins = starts(b)
-    for g in groups.tolist():
-        cells = slice(int(begins[g]), int(begins[g + 1]))
-        _work_out(after, new, np.array([g]), cells)
-    after._memo["moments"] = new
+    for g in groups:
+        _work_out(b, new, np.array([g]), cells_of(b, g))
+    return new
 
 
 @dataclass(slots=True, eq=False)
@@ -137,12 +146,20 @@ def _part(b: Belief, groups: NDArray[np.intp], cells: slice) -> _Part:
     return _Part(size, of, begin, left, mass, rho, spread, gain, total, weight, known)
 
 
-def log_norm(b: Belief) -> Floats:
-    """(C, U) log B(alpha, beta): the prior's part of the nodes' likelihoods, worked out once."""
+def _log_norm(b: Belief) -> Floats:
+    """(C, U) log Gamma(alpha) Gamma(beta): the prior's part of the likelihoods, worked out once."""
     if "log_norm" not in b._memo:
-        b._memo["log_norm"] = special.betaln(b.alpha, b.beta)
+        b._memo["log_norm"] = special.gammaln(b.alpha) + special.gammaln(b.beta)
     kept: Floats = b._memo["log_norm"]
     return kept
+
+
+def _has_even_strength(b: Belief) -> bool:
+    """Whether alpha + beta is the same at all nodes; its part of the likelihoods then cancels."""
+    if "even_strength" not in b._memo:
+        strength = b.alpha + b.beta
+        b._memo["even_strength"] = bool(np.allclose(strength, strength[:, :1], rtol=1e-12))
+    return bool(b._memo["even_strength"])
 
 
 def _weights(
@@ -156,7 +173,9 @@ def _weights(
     """(g, U) posterior probabilities of the nodes: their beta-binomial likelihoods, normalised."""
     if b.node.size == 1:
         return np.ones((groups.size, 1))
-    likelihood = special.betaln(a, total - a) - log_norm(b)[cells]
+    likelihood = special.gammaln(a) + special.gammaln(total - a) - _log_norm(b)[cells]
+    if not _has_even_strength(b):
+        likelihood += special.gammaln(b.alpha[cells] + b.beta[cells]) - special.gammaln(total)
     logs = np.log(b.node) + np.add.reduceat(likelihood, begin, axis=0)
     weight = np.exp(logs - logs.max(axis=1, keepdims=True))
     normalised: Floats = weight / weight.sum(axis=1, keepdims=True)
@@ -273,7 +292,7 @@ def _linear_drop(
     p_wrong = np.maximum(1 - rate, 1e-300)
     if_right = (weight * rho * (centred + reach * (1 - rho))).sum(axis=1)
     if_wrong = (wrong * (centred - reach * rho)).sum(axis=1)
-    drop = if_right**2 / np.maximum(rate, 1e-300) + if_wrong**2 / p_wrong
+    drop: Floats = if_right**2 / np.maximum(rate, 1e-300) + if_wrong**2 / p_wrong
     if costs is not None:
         rest = _rest(part, costs.strength)
         kinds = (wrong * rest).sum(axis=1) / part.size[part.of]
@@ -376,7 +395,7 @@ def confusion_mean(b: Belief) -> Floats:
     if b.errors is None:
         raise ValueError("kinds of errors are not counted here; pass `errors` to the belief.")
     shares = np.full((b.n_groups, 1 + b.errors.counts.shape[1]), np.nan)
-    filled = np.flatnonzero(np.diff(starts(b)))
+    filled = filled_groups(b)
     if not filled.size:
         return shares
     cells = slice(0, b.group.size)

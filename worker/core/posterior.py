@@ -148,11 +148,12 @@ def _law(b: Belief, g: int) -> Marginal:
 
 def _sampled(b: Belief, g: int, cells: slice) -> SampledMarginal:
     part = _only(b, g, cells)
-    key = (
-        g, b.population, part.right.tobytes(), part.wrong.tobytes(), part.alpha.tobytes(),
-        part.beta.tobytes(), part.metric.kind, part.metric.values.tobytes(),
-        part.metric.score.tobytes(), part.errors.counts.tobytes() if part.errors else b"",
+    m, errors = part.metric, part.errors
+    arrays = (
+        part.size, part.right, part.wrong, part.alpha, part.beta, part.node, m.score, m.unit,
+        m.values, *((errors.counts, errors.prior) if errors else ()),
     )  # fmt: skip
+    key = g, b.population, m.kind, *(array.tobytes() for array in arrays)
     law = _laws.get(key)
     if law is None:
         # a stream of its own for every group: they are independent
@@ -166,11 +167,10 @@ def _sampled(b: Belief, g: int, cells: slice) -> SampledMarginal:
 def _only(b: Belief, g: int, cells: slice) -> Belief:
     """The belief about one group alone."""
     m, errors = b.metric, b.errors
-    own = [array[cells] if len(array) else array for array in (m.score, m.unit, m.values)]
     return Belief(
         np.zeros(cells.stop - cells.start, np.int64), b.size[cells], b.right[cells],
         b.wrong[cells], b.alpha[cells], b.beta[cells], 1, b.population, b.node,
-        Metric(m.kind, *own, m.pooled),
+        Metric(m.kind, m.score[cells], m.unit[cells], m.values[cells], m.pooled),
         Errors(errors.counts[cells], errors.prior[cells]) if errors else None,
     )  # fmt: skip
 

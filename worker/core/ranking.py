@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from worker.core.belief import Belief, group_size
 from worker.core.drawing import draw
-from worker.core.marginals import SLACK, FiniteMarginal, Marginal
+from worker.core.marginals import SLACK, BetaMarginal, Marginal
 from worker.core.posterior import marginals, mean
 from worker.core.question import Which
 
@@ -143,7 +143,7 @@ def _greatest(members: Sequence[Marginal]) -> tuple[Floats, Floats]:
         x, mass = members[0].atoms()
         window = (x >= low) & (x <= high)
         return x[window], mass[window]
-    if isinstance(members[0], FiniteMarginal):
+    if not any(isinstance(law, BetaMarginal) for law in members):
         x = np.unique(np.concatenate([law.atoms()[0] for law in members]))
         x = x[(x >= low) & (x <= high)]
         return x, np.diff(_all_below(members, x), prepend=0.0)

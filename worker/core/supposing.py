@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from worker.core.belief import Belief, Counts
 from worker.core.metrics import Errors
-from worker.core.moments import carried_over, moments
+from worker.core.moments import carry_over, moments
 
 T = TypeVar("T")
 
 # What depends on prior and pool only, and so stays when the tally changes.
-_LASTING = ("log_norm", "group_size", "starts")
+_LASTING = ("log_norm", "even_strength", "group_size", "starts", "filled")
 
 
 def labelled(b: Belief, cell: int, outcome: int) -> Belief:
@@ -39,7 +39,7 @@ def labelled(b: Belief, cell: int, outcome: int) -> Belief:
             counts = errors.counts.copy()
             counts[cell, outcome - 1] += 1
             errors = _with(errors, counts=counts)
-    return _after(b, right, wrong, errors, b.group[cell : cell + 1])
+    return _after(b, right, wrong, errors, (int(b.group[cell]),))
 
 
 def with_pending(b: Belief, pending: Counts) -> Belief:
@@ -75,7 +75,7 @@ def with_pending(b: Belief, pending: Counts) -> Belief:
         counts = errors.counts.astype(np.float64)
         counts[at] += (pending[at] * (1 - rate))[:, None] * behind / behind.sum(1, keepdims=True)
         errors = _with(errors, counts=counts)
-    return _after(b, right, wrong, errors, np.unique(b.group[at]))
+    return _after(b, right, wrong, errors, tuple(np.unique(b.group[at]).tolist()))
 
 
 def with_prior(
@@ -113,14 +113,14 @@ def with_tally(b: Belief, counts: NDArray[np.int64]) -> Belief:
 
 
 def _after(
-    b: Belief, right: Counts, wrong: Counts, errors: Errors | None, groups: NDArray[np.int64]
+    b: Belief, right: Counts, wrong: Counts, errors: Errors | None, groups: tuple[int, ...]
 ) -> Belief:
     """`b` with another tally in `groups`; valid by construction, hence not checked again."""
     right.setflags(write=False)
     wrong.setflags(write=False)
     memo = {name: b._memo[name] for name in _LASTING if name in b._memo}
     after = _with(b, right=right, wrong=wrong, errors=errors, _memo=memo)
-    carried_over(b, after, groups)
+    carry_over(b, after, groups)
     return after
 
 

@@ -26,22 +26,17 @@ def read_truth(plan: Plan, pool: Pool, column: str) -> NDArray[np.int64]:
     Args:
         plan: the plan that the pool was compiled from.
         pool: n items of K classes.
-        column: the column of the predictions file with the true classes.
+        column: the column of the predictions file with the true classes; or `FILE:COLUMN`, of a
+            file of any known kind whose rows are found by the plan's `pool.id`.
 
     Returns:
         (n,) index of a class; K and more for classes that are never predicted.
 
     Raises:
-        PredictionsError: there is no such column, it lacks the class of an item, or holds one
-            that is not among the classes of the plan.
+        PredictionsError: there is no such file or column, it lacks the class of an item, or holds
+            one that is not among the classes of the plan.
     """
-    path = plan.pool.predictions
-    present = column_names(path)
-    if column not in present:
-        raise PredictionsError(
-            f"{path}: no column {column} with the true classes{did_you_mean(column, present)}; its "
-            f"columns are {listed(present, 30)}. Correct --truth"
-        )
+    path, column = _place(plan, column)
     table = pa.Table.from_batches(
         list(pieces(path, Wanted(tuple(dict.fromkeys((plan.pool.id, column))))))
     )
@@ -50,15 +45,41 @@ def read_truth(plan: Plan, pool: Pool, column: str) -> NDArray[np.int64]:
         for name in (plan.pool.id, column)
     )
     _check_all_known(path, column, ids, truth)
-    codes = _codes(plan, pool, column, truth)
+    if len(ids) > pc.count_distinct(ids).as_py():
+        twice = ids.value_counts().to_pylist()
+        first = next(entry["values"] for entry in twice if entry["counts"] > 1)
+        raise PredictionsError(
+            f"{path}: the item {first} stands there twice (column {plan.pool.id}); keep one row of "
+            "each item"
+        )
+    codes = _codes(plan, pool, path, column, truth)
     place = pc.index_in(pool.item_ids, value_set=ids)
     if place.null_count:
+        lacking = pool.item_ids.filter(place.is_null()).slice(0, 5).to_pylist()
         raise PredictionsError(
-            f"{path}: {place.null_count} items of the pool are not in the file any more; put the "
-            "file back that the pool was compiled from"
+            f"{path}: {place.null_count:,} items of the pool are not in the file (first: "
+            f"{', '.join(lacking)}); add their true classes, or leave them out of the predictions"
         )
     in_order: NDArray[np.int64] = codes[place.to_numpy()]
     return in_order
+
+
+def _place(plan: Plan, column: str) -> tuple[Path, str]:
+    """The file with the true classes, and their column in it."""
+    path = plan.pool.predictions
+    present = column_names(path)
+    file, _, of_file = column.rpartition(":")
+    if column not in present and file:
+        path, column = Path(file).expanduser(), of_file
+        present = column_names(path)
+    for name, cure in ((column, "Correct --truth"), (plan.pool.id, "It must hold the items' ids")):
+        if name not in present:
+            what = "with the true classes" if name == column else "of the plan's `pool.id`"
+            raise PredictionsError(
+                f"{path}: no column {name} {what}{did_you_mean(name, present)}; its columns are "
+                f"{listed(present, 30)}. {cure}"
+            )
+    return path, column
 
 
 def _check_all_known(path: Path, column: str, ids: pa.Array, truth: pa.Array) -> None:
@@ -72,7 +93,9 @@ def _check_all_known(path: Path, column: str, ids: pa.Array, truth: pa.Array) ->
         )
 
 
-def _codes(plan: Plan, pool: Pool, column: str, truth: pa.Array) -> NDArray[np.int64]:
+def _codes(
+    plan: Plan, pool: Pool, path: Path, column: str, truth: pa.Array
+) -> NDArray[np.int64]:
     encoded = truth.dictionary_encode()
     values: list[str] = encoded.dictionary.to_pylist()
     unknown = sorted(set(values) - set(pool.classes))
@@ -80,7 +103,7 @@ def _codes(plan: Plan, pool: Pool, column: str, truth: pa.Array) -> NDArray[np.i
     if unknown and not (is_open and len(unknown) < len(set(values))):
         guess = did_you_mean(unknown[0], pool.classes)
         raise PredictionsError(
-            f"{plan.pool.predictions}: the column {column} holds {len(unknown)} classes that are "
+            f"{path}: the column {column} holds {len(unknown)} classes that are "
             f"not among those of the pool: {listed([repr(name) for name in unknown], 5)}{guess} "
             f"(the classes are {listed(pool.classes)}). Write them alike, or list all classes "
             "under `pool.classes` in the plan"

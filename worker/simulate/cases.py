@@ -32,6 +32,7 @@ class Case:
     """A plan with one strategy and one prior; JSON-able, so that RQ can carry it.
 
     plan: JSON. predictions: their file's name. pool, pool_sha256: the compiled pool, of n_items.
+    claimed: how sure of a finding the plan wants to be; None for an estimate.
     truth: a file of the true classes in the order of the pool's rows, as `save_truth` writes it;
     None to draw plausible truths from the prior. seed: of the simulation.
     """
@@ -46,13 +47,15 @@ class Case:
     truth: str | None
     seed: int
     measures: Measures
+    claimed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What was asked of a simulation.
 
-    truth: the column of the true classes; None to draw plausible truths from the prior.
+    truth: the column of the true classes, or FILE:COLUMN; None to draw plausible truths from the
+        prior.
     strategies, priors: every strategy with every prior; none for the plan's own.
     seed: the plan's own if None. until: the whole pool if None. at: ten label counts if none.
     only_stop: end every run at its stop, whatever the budget, and measure nothing else.
@@ -104,6 +107,7 @@ def prepare(path: Path, pools: Path, asked: Asked) -> list[Case]:
                     truth=truth,
                     seed=plan.seed if asked.seed is None else asked.seed,
                     measures=_measures(asked, pool.n_items),
+                    claimed=variant.stop.confidence,
                 )
             )
     return cases

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief, group_size
+from worker.core.belief import Belief, group_share, group_size
 from worker.core.marginals import SLACK
 from worker.core.posterior import interval, mean
 from worker.core.ranking import mrr
 from worker.core.stopping import Verdict
+from worker.simulate.truths import estimates
 
 Floats = NDArray[np.float64]
 
@@ -20,12 +21,13 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
 
     identify: the reported ranking reaches the rule's mean reciprocal rank; a tied set is right.
     compare: every pair's true difference lies in the reported region.
-    estimate: the true root mean squared error is within the target (rmse), or every group's true
-    value is in its 95% interval (width).
+    estimate: the true root mean squared error (of the pool's ECE, where its bins are the groups:
+    its error) is within the target (rmse), or every group's true value is in its 95% interval
+    (width; of a confusion matrix, its accuracy).
 
     Args:
         belief: the one that the verdict is about.
-        truth: (G,) every group's value on the whole pool (`truths.true_values`).
+        truth: every group's value on the whole pool (`truths.true_values`).
     """
     question, rule = assessment.question, assessment.rule
     if question.task == "identify":
@@ -38,15 +40,26 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
             pair.region == true_region(truth[pair.g1] - truth[pair.g2], question.epsilon)
             for pair in verdict.pairs
         )
-    sizes = group_size(belief)
-    filled = np.flatnonzero(sizes)
     if rule.kind == "rmse":
-        error = (mean(belief) - truth)[filled]
-        share = sizes[filled] / sizes.sum()
-        return bool(np.sqrt(share @ error**2) <= rule.target)
+        error = pooled_error if belief.metric.pooled else rms_error
+        return error(belief, truth) <= rule.target
+    of_groups = truth[:, 0] if truth.ndim > 1 else truth
+    filled = np.flatnonzero(group_size(belief))
     low, high = interval(belief)[filled].T
-    within = (low - SLACK <= truth[filled]) & (truth[filled] <= high + SLACK)
+    within = (low - SLACK <= of_groups[filled]) & (of_groups[filled] <= high + SLACK)
     return bool(within.all())
+
+
+def rms_error(belief: Belief, truth: Floats) -> float:
+    """sqrt(sum_g p_g (mean_g - truth_g)^2); of a confusion matrix summed over its entries."""
+    filled = np.flatnonzero(group_size(belief))
+    error = (estimates(belief) - truth)[filled].reshape(filled.size, -1)
+    return float(np.sqrt(group_share(belief)[filled] @ (error**2).sum(axis=1)))
+
+
+def pooled_error(belief: Belief, truth: Floats) -> float:
+    """|sum_g p_g (mean_g - truth_g)|: of the ECE of a pool whose groups are its bins."""
+    return abs(float(np.nansum(group_share(belief) * (mean(belief) - truth))))
 
 
 def true_region(difference: float, epsilon: float) -> str:

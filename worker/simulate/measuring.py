@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief, group_size
-from worker.core.posterior import mean
+from worker.core.belief import Belief, group_share
 from worker.core.ranking import mrr, ranking
-from worker.core.stopping import Reason
-from worker.simulate.findings import is_right
+from worker.core.schedule import is_due
+from worker.core.stopping import Reason, is_far_from_holding
+from worker.simulate.findings import is_right, pooled_error, rms_error
 
 Floats = NDArray[np.float64]
 
@@ -40,14 +41,15 @@ class Stop:
     """The stop rule's first yes.
 
     is_conclusive: the rule holds or all is labelled; else the budget or the items ran out.
-    is_right: what was found is true of the pool. claimed: with which probability it was said to be.
+    is_right: what was found is true of the pool. confidence: the probability that it was said to
+        have; None for an estimate.
     """
 
     labels: int
     reason: Reason
     is_conclusive: bool
     is_right: bool
-    claimed: float | None
+    confidence: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ class Run:
     """What one run measured.
 
     mrr: at `log_steps`, of the groups ranked by posterior mean; none but for identify.
-    rmse: at `Measures.at`: sqrt(sum_g p_g (mean_g - truth_g)^2).
+    rmse: at `Measures.at`: sqrt(sum_g p_g (mean_g - truth_g)^2), of a confusion matrix summed over
+        its entries.
     pooled: at `Measures.at`: |sum_g p_g (mean_g - truth_g)| over sum_g p_g truth_g; ece only.
     """
 
@@ -105,10 +108,9 @@ class Log:
         self.mrr: list[float] = []
         self.rmse: list[float] = []
         self.pooled: list[float] = []
-        self.belief = assessment.believe({})
-        sizes = group_size(self.belief)
-        self.filled = np.flatnonzero(sizes)
-        self.share = sizes[self.filled] / sizes.sum()
+        self.belief = assessment.first
+        # what was believed at the points of the schedule, latest first
+        self.earlier: deque[Belief] = deque(maxlen=assessment.plan.stop.looks)
         is_ranked = self.question.task == "identify" and not measures.only_stop
         self.steps = iter(log_steps(measures.until) if is_ranked else ())
         self.at = iter(() if measures.only_stop else measures.at)
@@ -123,6 +125,8 @@ class Log:
 
     def take(self, n: int, belief: Belief) -> None:
         """Note the n-th label."""
+        if is_due(self.n):
+            self.earlier.appendleft(self.belief)
         self.n, self.belief = n, belief
         if n == self.next_look:
             self._look()
@@ -158,15 +162,19 @@ class Log:
         )
 
     def _look(self) -> None:
-        left = self.assessment.pool.n_items - self.n
-        verdict = self.assessment.decide(self.belief, left)
+        left, budget = self.assessment.pool.n_items - self.n, self.assessment.rule.budget
+        may_end = left == 0 or (budget is not None and self.n >= budget)
+        may_end |= self.assessment.guard is not None  # then the posterior does not decide
+        if not may_end and is_far_from_holding(self.belief, self.question, self.assessment.rule):
+            return
+        verdict = self.assessment.decide(self.belief, left, self.earlier)
         if verdict.stop:
             self.stop = Stop(
                 labels=self.n,
                 reason=verdict.reason,
                 is_conclusive=verdict.reason == "answered" or verdict.certain,
                 is_right=is_right(self.assessment, verdict, self.belief, self.truth),
-                claimed=verdict.confidence,
+                confidence=verdict.confidence,
             )
 
     def _rank(self) -> None:
@@ -175,9 +183,8 @@ class Log:
         self.mrr.append(float(mrr(order, self.truth[None], q.top, q.which, q.tolerance)[0]))
 
     def _estimate(self) -> None:
-        truth = self.truth[self.filled]
-        error = mean(self.belief)[self.filled] - truth
-        self.rmse.append(float(np.sqrt(self.share @ error**2)))
+        self.rmse.append(rms_error(self.belief, self.truth))
         if self.assessment.plan.question.metric == "ece":
-            whole = float(self.share @ truth)
-            self.pooled.append(abs(float(self.share @ error)) / whole if whole else float("nan"))
+            whole = float(np.nansum(group_share(self.belief) * self.truth))
+            error = pooled_error(self.belief, self.truth)
+            self.pooled.append(error / whole if whole else float("nan"))

@@ -11,6 +11,7 @@ import numpy as np
 
 from worker.assessment import Assessment
 from worker.core.belief import Belief
+from worker.core.schedule import is_due
 from worker.core.strategies import NothingLeft
 from worker.core.supposing import labelled
 from worker.simulate.measuring import Log, Measures, Run
@@ -70,7 +71,7 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
     rows = range(pool.n_items) if order is None else order.tolist()
     outcomes = (outcome if order is None else outcome[order]).tolist()
     ends = (pool.cell_start + pool.cell_size).tolist()
-    belief = assessment.believe({})
+    belief = assessment.first
     left, pending = np.array(pool.cell_size), np.zeros_like(pool.cell_size)
     for claim in range(pool.n_items):
         try:
@@ -80,6 +81,8 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
         at = ends[cell] - int(left[cell])
         left[cell] -= 1
         belief = labelled(belief, cell, outcomes[at])
+        if is_due(claim + 1):
+            belief = assessment.refitted(belief)
         yield Revealed(rows[at], belief)
 
 

@@ -45,7 +45,7 @@ def _result(case: Case, runs: Sequence[Run]) -> dict[str, Any]:
         **_ranked(ordered, measures, case.n_items),
         "rmse_at": _means([run.rmse for run in ordered], measures),
         "ece_error_at": _means([run.pooled for run in ordered], measures),
-        "stop": _stops(ordered),
+        "stop": _stops(case, ordered),
         "cpu_s_per_run": _mean([run.cpu_s for run in ordered]),
     }
 
@@ -75,20 +75,23 @@ def _means(curves: Sequence[tuple[float, ...]], measures: Measures) -> dict[str,
     return {str(n): _number(value) for n, value in zip(measures.at, means, strict=True)}
 
 
-def _stops(runs: Sequence[Run]) -> dict[str, Any]:
+def _stops(case: Case, runs: Sequence[Run]) -> dict[str, Any]:
     """What the stop rule did: `stopped` with a finding that it stands for, or `inconclusive`.
 
-    `claimed` is the mean of what the findings said of themselves, `right` how many were.
+    `right` is how many were; `claimed` what the plan asks findings to be sure of, and
+    `confidence_mean` the mean of what they said of themselves; None for estimates, which claim
+    no probability.
     """
     stops = [run.stop for run in runs if run.stop is not None]
     found = [stop for stop in stops if stop.is_conclusive]
-    claims = [stop.claimed for stop in found if stop.claimed is not None]
+    claims = [stop.confidence for stop in found if stop.confidence is not None]
     return {
         "stopped": len(found),
         "right": sum(stop.is_right for stop in found),
         "labels_median": _quantile(found, 0.5),
         "labels_quartiles": [_quantile(found, 0.25), _quantile(found, 0.75)],
-        "claimed": _mean(claims),
+        "claimed": case.claimed,
+        "confidence_mean": _mean(claims),
         "exhausted": sum(stop.reason == "exhausted" for stop in found),
         "inconclusive": len(stops) - len(found),
     }

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
+from worker.believing import scores
 from worker.core.belief import Belief
 from worker.core.drawing import draw_cells
-from worker.core.metrics import Errors
+from worker.core.empirical import WEAK, Hyperparameters, prior_of
+from worker.core.moments import confusion_mean
 from worker.core.posterior import mean
+from worker.core.supposing import with_prior, with_tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,59 +30,83 @@ def outcomes(assessment: Assessment, truth: Ints) -> Ints:
     Args:
         truth: (N,) index of the true class (`worker.pool.truth.read_truth`).
     """
-    is_wrong: Ints = (assessment.pool.predicted != truth).astype(np.int64)
-    return is_wrong
+    return assessment.meaning.of_each(assessment.pool.predicted.astype(np.int64), truth)
 
 
 def plausible(assessment: Assessment, rng: Rng) -> Ints:
-    """(N,) outcomes of a pool such as the prior expects: a rate for every cell, then its items."""
-    believed = assessment.believe({})
-    cell = cell_of_rows(assessment)
-    outcome = (rng.random(cell.size) >= draw_cells(believed, rng)[cell]).astype(np.int64)
-    if believed.errors is not None:
-        share = rng.standard_gamma(believed.errors.prior)
-        below = np.cumsum(share / share.sum(axis=1, keepdims=True), axis=1)[:, :-1]
-        wrong = np.flatnonzero(outcome)
-        drawn = rng.random((wrong.size, 1))
-        for at in range(0, wrong.size, _BLOCK):
-            some = slice(at, at + _BLOCK)
-            outcome[wrong[some]] += (drawn[some] > below[cell[wrong[some]]]).sum(axis=1)
+    """(N,) outcomes of a pool such as the plan's prior expects.
+
+    What an empirical prior would learn from labels is not known yet: its hyperparameters are drawn
+    too, from their weak priors.
+    """
+    prior = assessment.first
+    if assessment.plan.prior.kind == "empirical":
+        drawn = WEAK[:, 0] + WEAK[:, 1] * rng.standard_normal(len(WEAK))
+        of_cells = prior_of(Hyperparameters(*drawn.tolist()), scores(assessment.pool))
+        prior = with_prior(prior, *of_cells)
+    return drawn_from(prior, rng)
+
+
+def drawn_from(prior: Belief, rng: Rng) -> Ints:
+    """(N,) outcomes of all items, cell after cell, drawn from a belief without labels.
+
+    A group's node is drawn once for its cells, a rate for every cell, then its items.
+    """
+    cell = _cell_of_items(prior)
+    outcome = (rng.random(cell.size) >= draw_cells(prior, rng)[cell]).astype(np.int64)
+    if prior.errors is None:
+        return outcome
+    below = np.cumsum(_shares(prior.errors.prior, rng), axis=1)[:, :-1]
+    wrong = np.flatnonzero(outcome)
+    drawn = rng.random((wrong.size, 1))
+    for at in range(0, wrong.size, _BLOCK):
+        some = slice(at, at + _BLOCK)
+        outcome[wrong[some]] += (drawn[some] > below[cell[wrong[some]]]).sum(axis=1)
     return outcome
 
 
+def _shares(prior: Floats, rng: Rng) -> Floats:
+    """(C, L) Dirichlet draws, in logarithms: a gamma of shape 0.001 is nearly always 0 as a float.
+
+    Gamma(a) = Gamma(a + 1) U^(1/a).
+    """
+    with np.errstate(divide="ignore"):  # kinds that cannot be have shape 0
+        logs = np.log(rng.standard_gamma(prior + 1)) - rng.standard_exponential(prior.shape) / prior
+    share = np.exp(logs - logs.max(axis=1, keepdims=True))
+    normalised: Floats = share / share.sum(axis=1, keepdims=True)
+    return normalised
+
+
 def cell_of_rows(assessment: Assessment) -> Ints:
-    """(N,) the cell of every row of the pool."""
-    size = assessment.pool.cell_size
-    return np.repeat(np.arange(size.size), size)
+    """(N,) the cell of every row of the pool: they stand cell after cell."""
+    return _cell_of_items(assessment.first)
+
+
+def _cell_of_items(b: Belief) -> Ints:
+    return np.repeat(np.arange(b.size.size), b.size)
 
 
 def true_values(assessment: Assessment, outcome: Ints) -> Floats:
-    """(G,) every group's value once all items are labelled; nan for groups without items."""
-    return mean(all_labelled(assessment, outcome))
+    """(G,) every group's value once all items are labelled; nan for groups without items.
+
+    Confusion: (G, 1 + L), as `estimates`.
+    """
+    return estimates(all_labelled(assessment, outcome))
+
+
+def estimates(b: Belief) -> Floats:
+    """(G,) posterior means of the groups' values; confusion: (G, 1 + L), of the matrix's rows."""
+    return confusion_mean(b) if b.metric.kind == "confusion" else mean(b)
 
 
 def all_labelled(assessment: Assessment, outcome: Ints) -> Belief:
     """The belief when every item of the pool has its outcome; then nothing is left to believe."""
-    b = assessment.believe({})
-    cell, n_cells = cell_of_rows(assessment), b.group.size
-    wrong = np.bincount(cell, weights=outcome > 0, minlength=n_cells).astype(np.int64)
-    errors = b.errors
-    if errors is not None:
-        n_kinds = errors.prior.shape[1]
-        is_wrong = outcome > 0
-        at = cell[is_wrong] * n_kinds + outcome[is_wrong] - 1
-        counts = np.bincount(at, minlength=n_cells * n_kinds).reshape(n_cells, n_kinds)
-        errors = Errors(counts, errors.prior)
+    b = assessment.first
+    n_cells, width = b.group.size, 1 + max(assessment.meaning.n_kinds, 1)
+    at = _cell_of_items(b) * width + outcome
+    counts = np.bincount(at, minlength=n_cells * width).reshape(n_cells, width)
+    done = with_tally(b, counts)
     return Belief(
-        group=b.group,
-        size=b.size,
-        right=b.size - wrong,
-        wrong=wrong,
-        alpha=b.alpha,
-        beta=b.beta,
-        n_groups=b.n_groups,
-        population="finite",
-        node=b.node,
-        metric=b.metric,
-        errors=errors,
-    )
+        done.group, done.size, done.right, done.wrong, done.alpha, done.beta, done.n_groups,
+        "finite", done.node, done.metric, done.errors,
+    )  # fmt: skip

@@ -72,6 +72,7 @@ def identify(
     The truth is the ECE of the class over the pool. The authors set a tenth of the pool aside, so
     that no method can need more than 90%, draw classes and not items where they do not use TS, and
     call what their own posterior says after all labels the truth; `quirks` repeats that.
+    ImageNet's runs stop once the mean MRR is .998, far behind the marks.
     """
     pool = load(name)
     n_whole = pool.label.size
@@ -87,7 +88,11 @@ def identify(
     else:
         steps = label_at_random(model, pool.predicted, runs, n)
     worst = worst_of(-_truth(pool, strength, quirks), top)
-    curves = [mrr(-model.mean(), worst) for _ in steps]
+    curves = []
+    for _ in steps:
+        curves.append(mrr(-model.mean(), worst))
+        if name == "imagenet" and curves[-1].mean() > 0.998:
+            break
     return identification(np.array(curves), n_whole)
 
 

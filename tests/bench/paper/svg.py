@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 COLOURS = ("#1f5fa8", "#c0392b", "#2e8b57", "#8e5aa8", "#b8860b", "#444444")
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 560, 320, 56, 12, 30, 64
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 560, 320, 56, 24, 30, 64
 Points = Sequence[Sequence[float]]
 
 
@@ -46,7 +46,7 @@ def line_plot(
             f'<path d="M{LEFT} {up}H{WIDTH - RIGHT}" stroke="#ddd"/>'
             f'<text x="{LEFT - 6}" y="{up}" text-anchor="end" dy="4">{y:.3g}</text>'
             f'<text x="{across:.0f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">'
-            f"{shown:.3g}</text>"
+            f"{shown:,.0f}</text>"
         )
     legend = LEFT
     for i, (name, points) in enumerate(curves.items()):

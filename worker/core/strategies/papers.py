@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, by_group
+from worker.core.belief import Belief, by_group, cells_of
 from worker.core.comparison import lookahead, pairs_asked, regions
 from worker.core.drawing import draw, draw_cells
 from worker.core.metrics import AFFINE
@@ -165,20 +165,23 @@ def _extreme(
     """The `top` of `groups` with the most extreme values; equal ones in random order."""
     shuffled = rng.permutation(groups)
     signed = values[shuffled] if question.which == "lowest" else -values[shuffled]
-    if question.top == 1:
-        return shuffled[signed.argmin(keepdims=True)]
     if question.top >= shuffled.size:
         return shuffled
-    return shuffled[np.argpartition(signed, question.top - 1)[: question.top]]
+    extreme: NDArray[np.intp] = shuffled[
+        np.argpartition(signed, question.top - 1)[: question.top]
+        if question.top > 1
+        else signed.argmin(keepdims=True)
+    ]
+    return extreme
 
 
 def _in_group(
     belief: Belief, g: int, left: Ints, pending: Ints, rng: Rng, **numbers: float
 ) -> Choice:
     """The cell of the group whose label is expected to lower its variance most."""
-    begins = belief.group.size == belief.n_groups
-    if begins:  # one cell a group: nothing to choose
-        return choice(belief, int(np.searchsorted(belief.group, g)), **numbers)
+    cells = cells_of(belief, g)
+    if cells.stop - cells.start == 1:  # nothing to choose
+        return choice(belief, cells.start, **numbers)
     drop = moments(with_pending(belief, pending)).drop
     cell = best_cell(belief, g, left, drop, rng)
     return choice(belief, cell, drop=drop[cell], **numbers)

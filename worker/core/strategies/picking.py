@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, by_group, cells_of, unlabelled
+from worker.core.belief import Belief, by_group, cells_of, filled_groups, unlabelled
 from worker.core.comparison import pairs_asked
 from worker.core.question import Question
 
@@ -67,7 +67,7 @@ def checked(belief: Belief, question: Question, left: Ints, pending: Ints) -> In
                 "cells; pass one count a cell."
             )
     over = (left < 0) | (pending < 0) | (left + pending > unlabelled(belief))
-    if over.any():
+    if np.count_nonzero(over):
         c = int(over.argmax())
         raise ValueError(
             f"cell {c} has {left[c]} items left and {pending[c]} pending, but "
@@ -77,7 +77,7 @@ def checked(belief: Belief, question: Question, left: Ints, pending: Ints) -> In
         asked = np.zeros(belief.n_groups, dtype=bool)
         asked[np.array(pairs_asked(belief, question)).ravel()] = True
         left = np.where(asked[belief.group], left, 0)
-    if not left.any():
+    if not np.count_nonzero(left):
         raise NothingLeft(
             "every item that could help is labelled, queued or withheld"
             + ("; labels of other groups do not help" if question.task == "compare" else "")
@@ -101,9 +101,11 @@ def argmax(values: Floats, rng: Rng) -> int:
 def best_cell(belief: Belief, g: int, left: Ints, worth: Floats, rng: Rng) -> int:
     """The open cell of group `g` with the largest worth."""
     cells = cells_of(belief, g)
-    return cells.start + argmax(np.where(left[cells] > 0, worth[cells], -np.inf), rng)
+    return int(cells.start) + argmax(np.where(left[cells] > 0, worth[cells], -np.inf), rng)
 
 
 def open_groups(belief: Belief, left: Ints) -> NDArray[np.intp]:
     """The groups with items that can be claimed."""
+    if filled_groups(belief).size == left.size == belief.n_groups:
+        return np.flatnonzero(left)  # one cell a group
     return np.flatnonzero(by_group(belief, left))

@@ -1,0 +1,186 @@
+"""The core without anything around it: a label chosen and counted, a stop rule, a belief's size."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.bench.measuring import line, say
+from worker.core.belief import Belief, unlabelled
+from worker.core.comparison import lookahead
+from worker.core.drawing import draw_cells
+from worker.core.empirical import Hyperparameters, Scores, fit, prior_of
+from worker.core.metrics import ACCURACY, Errors, Metric
+from worker.core.moments import moments
+from worker.core.question import Question, StopRule
+from worker.core.schedule import is_due
+from worker.core.stopping import decide
+from worker.core.strategies import STRATEGIES
+from worker.core.supposing import labelled, with_prior
+
+GROUPS, STRATA, BINS, CLASSES, ITEMS = 100, 16, 10, 100, 100
+LABELS, WARM = 1_500, 50
+LOWEST, WORST_10 = Question("identify"), Question("identify", top=10)
+HIGHEST, ESTIMATE = Question("identify", which="highest"), Question("estimate")
+MRR = StopRule("mrr", 0.99, 0.95)
+
+Refit = Callable[[Belief], Belief]
+
+
+def run() -> None:
+    """Print all numbers."""
+    say(f"\nThe core: {GROUPS} groups of {ITEMS} items, {LABELS:,} labels, one thread, CPU time")
+    plain = believed(1)
+    for name, question in (("1", LOWEST), ("10", WORST_10)):
+        show(f"thompson, lowest {name}", labels(plain, question, "thompson"), 0.1)
+    strata, refit = believed(STRATA), refitting(STRATA)
+    for name, question in (("lowest 1", LOWEST), ("lowest 10", WORST_10), ("estimate", ESTIMATE)):
+        what = f"assay, {STRATA} strata, {name}, refits included"
+        show(what, labels(strata, question, "assay", refit), 1.0)
+    for strategy in ("assay", "thompson"):
+        matrix = with_kinds(Metric("confusion"))
+        show(f"confusion, {CLASSES} classes, {strategy}", labels(matrix, ESTIMATE, strategy), 1.0)
+        cost = with_kinds(Metric("cost", values=np.tile(np.arange(float(CLASSES)), (GROUPS, 1))))
+        show(f"cost, {CLASSES} classes, {strategy}", labels(cost, HIGHEST, strategy), 1.0)
+        binned = believed(BINS, binning())
+        show(f"classwise ECE, {BINS} bins, {strategy}", labels(binned, HIGHEST, strategy), 1.0)
+    for name, start in (("", plain), (f", {STRATA} strata", strata)):
+        show(f"comparison: look-ahead{name}", lookaheads(start), 1.0)
+    for name, rule, question in (
+        ("lowest 1", MRR, LOWEST),
+        ("lowest 10", MRR, WORST_10),
+        ("rmse", StopRule("rmse", 0.001), ESTIMATE),
+        ("all pairs", StopRule("rope", 0.05, 0.95), Question("compare")),
+    ):
+        fresh, next_one = decisions(strata, refit, question, rule)
+        show(f"stop rule, {STRATA} strata, {name}, after a refit", fresh, 50)
+        show(f"stop rule, {STRATA} strata, {name}, a label later", next_one, 50)
+    size = n_bytes(labels_counted(strata, 200)) / 1e6
+    line(f"a belief, {STRATA} strata, with all that is derived", f"{size:.2f} MB", "O(cells)")
+
+
+def believed(n_cells: int, metric: Metric = ACCURACY) -> Belief:
+    """No label yet; uniform without strata, else the empirical prior."""
+    group = np.repeat(np.arange(GROUPS), n_cells)
+    size = ITEMS // n_cells + (np.arange(group.size) % n_cells < ITEMS % n_cells).astype(np.int64)
+    none = np.zeros(group.size, np.int64)
+    if n_cells == 1:
+        alpha, beta, node = np.ones(group.size), np.ones(group.size), np.ones(1)
+    else:
+        alpha, beta, node = prior_of(Hyperparameters(), scores(n_cells))
+    return Belief(
+        group, size, none, none, alpha, beta, GROUPS, node=node, metric=metric
+    )  # fmt: skip
+
+
+def scores(n_cells: int) -> Scores:
+    """Made-up logit scores: cells from unsure to sure, groups a little apart."""
+    of_group = np.random.default_rng(1).normal(0, 0.7, GROUPS)
+    of_cell = np.linspace(-0.5, 5, n_cells)
+    return Scores((of_group[:, None] + of_cell).ravel(), np.repeat(of_group, n_cells))
+
+
+def refitting(n_cells: int) -> Refit:
+    """Fit the prior to the labels of a belief."""
+    of = scores(n_cells)
+
+    def refit(b: Belief) -> Belief:
+        return with_prior(b, *prior_of(fit(b.right, b.wrong, b.group, of), of))
+
+    return refit
+
+
+def binning() -> Metric:
+    """The calibration error over the bins of every class."""
+    bins = np.tile(np.arange(BINS), GROUPS)
+    return Metric("ece", score=(bins + 0.5) / BINS, unit=bins)
+
+
+def with_kinds(metric: Metric) -> Belief:
+    """A group a class, and an error of any of the other classes."""
+    group, none = np.arange(GROUPS), np.zeros(GROUPS, np.int64)
+    kinds = np.random.default_rng(2).gamma(0.2, size=(GROUPS, CLASSES - 1)) + 1e-3
+    errors = Errors(np.zeros(kinds.shape, np.int64), 2 * kinds / kinds.sum(axis=1, keepdims=True))
+    return Belief(
+        group, none + ITEMS, none, none, np.full(GROUPS, 4.0), np.full(GROUPS, 2.0), GROUPS,
+        metric=metric, errors=errors,
+    )  # fmt: skip
+
+
+def truths(b: Belief) -> NDArray[np.float64]:
+    """(C,) rates of right answers, drawn from the prior."""
+    return draw_cells(b, np.random.default_rng(3))
+
+
+def outcome(b: Belief, rate: float, rng: np.random.Generator) -> int:
+    """What a label turns out to be: right, or some kind of error."""
+    if rng.random() < rate:
+        return 0
+    return 1 if b.errors is None else 1 + int(rng.integers(b.errors.counts.shape[1]))
+
+
+def labels(b: Belief, question: Question, strategy: str, refit: Refit | None = None) -> float:
+    """Seconds that a label takes: chosen, counted, and the prior fitted again when it is due."""
+    rng, rates, choose = np.random.default_rng(4), truths(b), STRATEGIES[strategy]
+    none = np.zeros(b.group.size, np.int64)
+    began = time.process_time()
+    for n in range(1, LABELS + 1):
+        cell = choose(b, question, unlabelled(b), none, rng).cell
+        b = labelled(b, cell, outcome(b, rates[cell], rng))
+        if refit is not None and is_due(n):
+            b = refit(b)
+        if n == WARM:
+            began = time.process_time()
+    return (time.process_time() - began) / (LABELS - WARM)
+
+
+def labels_counted(b: Belief, n: int) -> Belief:
+    """The belief after `n` labels of random items, everything derived."""
+    rng, rates = np.random.default_rng(5), truths(b)
+    for cell in rng.choice(b.group.size, n, p=b.size / b.size.sum()):
+        if unlabelled(b)[cell]:
+            b = labelled(b, int(cell), outcome(b, rates[cell], rng))
+    moments(b)
+    return b
+
+
+def lookaheads(b: Belief) -> float:
+    """Seconds that a look-ahead of two groups takes, every one after another label."""
+    b = labels_counted(b, 20 * GROUPS)
+    rng, rates, seconds = np.random.default_rng(6), truths(b), 0.0
+    left = [c for c in range(b.group.size) if b.group[c] < 2 and unlabelled(b)[c]]
+    for n in range(40):
+        b = labelled(b, left[n % len(left)], int(rng.random() > rates[0]))
+        theta = draw_cells(b, rng)
+        began = time.process_time()
+        lookahead(b, 0, 1, 0.05, theta)
+        seconds += time.process_time() - began
+        left = [c for c in left if unlabelled(b)[c]]
+    return seconds / 40
+
+
+def decisions(b: Belief, refit: Refit, question: Question, rule: StopRule) -> tuple[float, float]:
+    """Seconds (median) of a decision with a new prior, and of one with one label more."""
+    fresh, later = [], []
+    for n in (300, 1000, 2000, 3000):
+        now = refit(labels_counted(b, n + len(rule.kind) + question.top))  # no law known yet
+        one_more = labelled(now, int(unlabelled(now).argmax()), 0)
+        for belief, seconds in ((now, fresh), (one_more, later)):
+            began = time.process_time()
+            decide(belief, question, rule, n, 1)
+            seconds.append(time.process_time() - began)
+    return float(np.median(fresh)), float(np.median(later))
+
+
+def n_bytes(b: Belief) -> int:
+    """The bytes of all arrays that a belief holds."""
+    known = moments(b)
+    held = [getattr(b, name) for name in b.__slots__ if name != "_memo"]
+    held += [getattr(known, name) for name in known.__slots__] + list(b._memo.values())
+    return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
+
+
+def show(what: str, seconds: float, goal_ms: float) -> None:
+    """Print a time in milliseconds."""
+    line(what, f"{seconds * 1e3:.3f} ms", f"<= {goal_ms:g} ms")

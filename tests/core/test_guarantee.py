@@ -1,0 +1,294 @@
+"""What may be claimed under `guarantee: anytime`, and which items are labelled to get there."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special, stats
+
+from worker.core.anytime import forecast
+from worker.core.belief import Belief, unlabelled
+from worker.core.blocking import blocking
+from worker.core.guarantee import (
+    Guard,
+    differences,
+    ends,
+    is_decided,
+    is_identified,
+    misses,
+    region_of,
+    width,
+)
+from worker.core.metrics import Metric
+from worker.core.question import Question
+from worker.core.ranking import mrr, ranking
+from worker.core.strategies import NothingLeft
+from worker.core.supposing import labelled
+
+IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
+DATA = Path(
+    os.environ.get("ASSAY_PAPER_DATA", Path(__file__).parents[2].parent / "shared" / "data")
+)
+QUESTIONS = {
+    "lowest": Question("identify"),
+    "highest two": Question("identify", which="highest", top=2),
+    "pair": Question("compare", pairs=((0, 2),)),
+    "all pairs": Question("compare"),
+    "estimate": Question("estimate"),
+}
+every_question = pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+
+
+def belief(size, right, wrong, group=None, **more):
+    group = np.arange(len(size)) if group is None else np.array(group)
+    columns = [np.array(column) for column in (size, right, wrong)]
+    ones = np.ones(len(size))
+    return Belief(group, *columns, ones, ones, int(group.max()) + 1, **more)
+
+
+def guard(b, miss=0.05):
+    return Guard(forecast(np.full(b.group.size, 1.0)), miss)
+
+
+def nothing(b):
+    return np.zeros(b.group.size, int)
+
+
+def ends_of(b, question=QUESTIONS["lowest"], unknown=None, miss=0.05):
+    unknown = nothing(b) if unknown is None else np.array(unknown)
+    return ends(b, unknown, guard(b, miss), *misses(b, question, miss))
+
+
+def choose(b, question, left=None, pending=None, lost=None, seed=0, on=None):
+    pending, lost = (nothing(b) if n is None else np.array(n) for n in (pending, lost))
+    left = unlabelled(b) - pending - lost if left is None else np.array(left)
+    rng = np.random.default_rng(seed)
+    return blocking(b, question, left, pending, rng, lost=lost, guard=on or guard(b))
+
+
+def test_a_finding_is_claimed_when_no_truth_that_is_left_contradicts_it():
+    b = belief([50, 50, 50], [10, 45, 40], [40, 5, 10])
+    question = QUESTIONS["lowest"]
+    assert is_identified(b, ends_of(b), [0], question)
+    assert not is_identified(b, ends_of(b), [1], question)
+    # ten unknown items of 50 may make 20 of 50 right, and 35 of the rival's
+    fewer = belief([50, 50, 50], [10, 45, 30], [30, 5, 10])
+    assert is_identified(fewer, ends_of(fewer, unknown=[10, 0, 10]), [0], question)
+    even_fewer = belief([50, 50, 50], [10, 45, 18], [30, 5, 10])
+    unknown = [10, 0, 22]
+    assert not is_identified(even_fewer, ends_of(even_fewer, unknown=unknown), [0], question)
+
+
+def test_equal_groups_and_groups_within_the_tolerance_may_be_claimed():
+    b = belief([50, 50, 50], [10, 10, 12], [40, 40, 38])
+    assert is_identified(b, ends_of(b), [1], QUESTIONS["lowest"])
+    assert not is_identified(b, ends_of(b), [2], QUESTIONS["lowest"])
+    assert is_identified(b, ends_of(b), [2], Question("identify", tolerance=0.04))
+
+
+def test_the_highest_groups_are_the_lowest_of_the_wrong_answers():
+    b = belief([90, 90, 90], [10, 40, 4], [50, 4, 30])
+    other = belief([90, 90, 90], [50, 4, 30], [10, 40, 4])
+    flipped = Guard(forecast(np.zeros(3)), 0.05)
+    # a forecast that is the same for right and wrong
+    alpha = np.full((3, 1), 2.0)
+    even = replace(
+        flipped.forecast,
+        alpha=alpha, beta=alpha, log_weight=np.zeros(1), log_norm=special.betaln(alpha, alpha),
+    )  # fmt: skip
+    even_guard = Guard(even, 0.05)
+    question = Question("identify", which="highest", top=2)
+    found = ends(b, nothing(b), even_guard, *misses(b, question, 0.05))
+    back = ends(
+        other, nothing(b), even_guard, *misses(other, replace(question, which="lowest"), 0.05)
+    )
+    assert found.low == pytest.approx(1 - back.high)
+    assert found.high == pytest.approx(1 - back.low)
+
+
+def test_regions_hold_whole_intervals_only():
+    assert region_of(-0.4, -0.1, 0.05) == 0
+    assert region_of(-0.05, 0.05, 0.05) == 1
+    assert region_of(0.1, 0.2, 0.05) == 2
+    assert region_of(-0.06, 0.0, 0.05) is None
+    assert region_of(0.0, 0.06, 0.05) is None
+    intervals = np.array([[-0.4, -0.1], [-0.05, 0.05], [0.1, 0.2], [-0.06, 0.0], [0.0, 0.06]])
+    assert is_decided(intervals, 0.05).tolist() == [True, True, True, False, False]
+
+
+def test_differences_of_exhausted_groups_are_certain_and_turn_with_the_pair():
+    b = belief([50, 40, 60], [10, 38, 20], [40, 2, 10])
+    found = differences(b, nothing(b), guard(b), [(0, 1), (0, 2), (2, 0)], 0.05)
+    assert found[0] == pytest.approx([0.2 - 0.95] * 2)
+    assert found[1] == pytest.approx(-found[2][::-1])
+    assert found[1][0] < found[1][1]
+
+
+def test_bias_is_the_score_less_the_accuracy():
+    score = np.array([0.8, 0.9, 0.7])
+    b = belief([50, 40, 60], [10, 38, 20], [20, 2, 10])
+    biased = replace(b, metric=Metric("bias", score=score))
+    plain, found = (ends(one, nothing(b), guard(b), 0.01, 0.01) for one in (b, biased))
+    assert found.low == pytest.approx(score - plain.high)
+    assert found.high == pytest.approx(score - plain.low)
+    pair = [(0, 1)]
+    of_bias = differences(biased, nothing(b), guard(b), pair, 0.05)
+    of_accuracy = differences(b, nothing(b), guard(b), pair, 0.05)
+    assert of_bias == pytest.approx((score[0] - score[1]) - of_accuracy[:, ::-1])
+
+
+def test_a_calibration_error_is_bounded_by_its_bins():
+    score = np.array([0.5, 0.9, 0.7, 0.7])
+    columns = [60, 40, 50, 50], [30, 20, 20, 35], [30, 20, 10, 15], [0, 0, 1, 1]
+    metric = Metric("ece", score=score, unit=np.array([0, 1, 0, 1]))
+    b = belief(*columns, metric=metric)
+    found = ends(b, nothing(b), guard(b), 0.05, 0.05)
+    assert found.low[0] == found.high[0] == pytest.approx(0.6 * 0 + 0.4 * 0.4)
+    assert found.low[1] < 0.5 * abs(20 / 30 - 0.7) < found.high[1]
+    assert width(b, found) == pytest.approx(found.high[1] - found.low[1])
+    pooled = replace(b, metric=replace(metric, pooled=True))
+    assert width(pooled, found) == pytest.approx((found.high[1] - found.low[1]) / 2)
+
+
+def test_what_has_no_guarantee_says_so():
+    b = belief([9, 9], [1, 2], [3, 2], population="infinite")
+    with pytest.raises(ValueError, match="no bound for the infinite population"):
+        ends_of(b)
+
+
+@st.composite
+def situations(draw_one):
+    """A belief of four groups (the last one may be empty), left, pending and lost items."""
+    group = [0, 0, 1, 2, 2, 2, 3]
+    columns = []
+    for c in range(len(group)):
+        size = draw_one(st.integers(0 if c == 6 else 1, 8))
+        right = draw_one(st.integers(0, size))
+        wrong = draw_one(st.integers(0, size - right))
+        pending = draw_one(st.integers(0, size - right - wrong))
+        lost = draw_one(st.integers(0, size - right - wrong - pending))
+        left = size - right - wrong - pending - lost
+        columns.append((size, right, wrong, pending, lost, left))
+    size, right, wrong, *queue = (np.array(c) for c in zip(*columns, strict=True))
+    return belief(size, right, wrong, group), *queue
+
+
+@every_question
+@given(situation=situations(), seed=st.integers(0, 2**32))
+def test_only_open_cells_are_chosen_and_the_same_state_gives_the_same_choice(
+    question, situation, seed
+):
+    b, pending, lost, left = situation
+    asked = [0, 2] if question.pairs else range(4)
+    if not left[np.isin(b.group, asked)].any():
+        with pytest.raises(NothingLeft):
+            choose(b, question, left, pending, lost, seed)
+        return
+    chosen = choose(b, question, left, pending, lost, seed)
+    assert left[chosen.cell] > 0
+    assert chosen.group == b.group[chosen.cell]
+    assert chosen.group in asked
+    assert chosen == choose(b, question, left, pending, lost, seed)
+
+
+def test_groups_that_are_shown_to_be_out_are_not_labelled_any_more():
+    b = belief([100] * 4, [20, 90, 8, 25], [70, 0, 8, 45])
+    chosen = {choose(b, QUESTIONS["lowest"], seed=seed).group for seed in range(60)}
+    assert chosen == {0, 2, 3}
+
+
+def test_a_pair_that_is_decided_is_not_labelled_any_more():
+    b = belief([100] * 3, [10, 80, 60], [80, 10, 10])
+    pairs = Question("compare", pairs=((0, 1), (1, 2)))
+    assert {choose(b, pairs, seed=seed).group for seed in range(60)} == {1, 2}
+
+
+def test_of_a_group_the_cell_that_moves_the_end_most_is_labelled_but_never_for_certain():
+    def seen(right, wrong):
+        return belief([90, 90, 60], [*right, 10], [*wrong, 50], group=[0, 0, 1])
+
+    now, first, second = seen([3, 20], [0, 20]), seen([12, 20], [1, 20]), seen([3, 25], [0, 25])
+    moves = [ends_of(later).low[0] - ends_of(now).low[0] for later in (first, second)]
+    assert moves[0] > 2 * moves[1]
+    cells = [choose(now, QUESTIONS["lowest"], seed=seed).cell for seed in range(400)]
+    ours = np.array(cells)[np.array(cells) < 2]
+    assert 0.9 < np.mean(ours == 0) < 0.995
+
+
+def run(b, guard, truth, question, seed, look=1, slow=None):
+    """Label by `blocking` until the finding may be claimed; the belief then.
+
+    slow: chance that an item's outcome is still unknown at a look, for wrong and for right ones.
+    """
+    rng = np.random.default_rng(seed)
+    order = [rng.permutation(np.arange(n) >= r) for n, r in zip(b.size, truth, strict=True)]
+    claimed, pending = nothing(b), []
+    low, high = misses(b, question, guard.miss)
+    while True:
+        open_items = np.bincount([c for c, _ in pending], minlength=b.group.size)
+        chosen = ranking(b, question.which)[: question.top].tolist()
+        n_labels = int((b.right + b.wrong).sum())
+        if n_labels % look == 0 or n_labels + len(pending) == b.size.sum():
+            found = ends(b, open_items, guard, low, high)
+            if is_identified(b, found, chosen, question):
+                return b, chosen
+        left = b.size - claimed
+        if left.any():
+            cell = blocking(b, question, left, open_items, rng, lost=nothing(b), guard=guard).cell
+            pending.append((cell, int(order[cell][claimed[cell]])))
+            claimed[cell] += 1
+        still = []
+        for cell, outcome in pending:
+            if slow is not None and left.any() and rng.random() < slow[1 - outcome]:
+                still.append((cell, outcome))
+            else:
+                b = labelled(b, cell, outcome)
+        pending = still
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slow", [None, (0.9, 0.1)], ids=["at once", "slow when wrong"])
+def test_findings_of_nearly_tied_groups_are_wrong_no_more_often_than_the_plan_allows(slow):
+    miss, n_runs = 0.2, 40 if IS_SHORT else 200
+    sizes, truth = np.array([12, 12, 12, 12, 12, 12]), np.array([11, 5, 11, 6, 11, 7])
+    group, question = np.array([0, 0, 1, 1, 2, 2]), Question("identify")
+    accuracy = np.bincount(group, truth) / 24
+    b = belief(sizes, [0] * 6, [0] * 6, group)
+    n_wrong = 0
+    for seed in range(n_runs):
+        on = Guard(forecast(np.array([3.0, 0, 3, 0, 3, 0])), miss)
+        _, chosen = run(b, on, truth, question, seed, slow=slow)
+        n_wrong += accuracy[chosen[0]] > accuracy.min()
+    assert n_wrong <= stats.binom.ppf(0.999, n_runs, miss)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_dir(), reason="the folder of real predictions is not here")
+def test_the_worst_class_of_a_real_pool_is_certain_before_half_of_it_is_labelled():
+    with np.load(DATA / "20newsgroups" / "cleanlab.npz") as file:
+        predicted, score = file["pred"].astype(int), file["score"].astype(float)
+        is_right = predicted == file["label"]
+    stratum = np.argsort(np.argsort(score, kind="stable"), kind="stable") * 4 // score.size
+    keys, cell = np.unique(predicted * 4 + stratum, return_inverse=True)
+    size, truth = np.bincount(cell), np.bincount(cell, is_right).astype(int)
+    logit = np.bincount(cell, special.logit(np.clip(score, 0.001, 0.999))) / size
+    on = Guard(forecast(logit), 0.05)
+    weight = np.exp(on.forecast.log_weight)
+    b = Belief(
+        keys // 4, size, nothing_of(size), nothing_of(size), on.forecast.alpha, on.forecast.beta,
+        20, node=weight / weight.sum(),
+    )  # fmt: skip
+    accuracy = np.bincount(b.group, truth) / np.bincount(b.group, size)
+    for seed in range(1 if IS_SHORT else 5):
+        b_then, chosen = run(b, on, truth, QUESTIONS["lowest"], seed, look=20)
+        assert mrr(np.array(ranking(b_then)), accuracy[None], 1)[0] == 1
+        assert chosen == [int(accuracy.argmin())]
+        assert (b_then.right + b_then.wrong).sum() < 0.5 * size.sum()
+
+
+def nothing_of(size):
+    return np.zeros(size.size, int)

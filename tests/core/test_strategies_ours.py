@@ -1,0 +1,133 @@
+"""What `assay` labels, and that it is never without chance."""
+
+import numpy as np
+import pytest
+
+from worker.core.belief import Belief, unlabelled
+from worker.core.metrics import Metric
+from worker.core.moments import moments
+from worker.core.question import Question
+from worker.core.rewards import question_drop
+from worker.core.strategies.ours import EXPLORE, assay
+
+QUESTIONS = {
+    "lowest": Question("identify"),
+    "highest two": Question("identify", which="highest", top=2),
+    "all groups": Question("identify", top=4),
+    "pair": Question("compare", pairs=((0, 2),)),
+    "all pairs": Question("compare"),
+    "estimate": Question("estimate"),
+}
+
+
+def belief(size, right, wrong, group=None, **more):
+    group = np.arange(len(size)) if group is None else np.array(group)
+    columns = [group, *(np.array(column) for column in (size, right, wrong))]
+    ones = np.ones(len(size))
+    return Belief(*columns, ones, ones, int(group.max()) + 1, **more)
+
+
+def choices(b, question, pending=None, n=1000, seed=0):
+    rng = np.random.default_rng(seed)
+    pending = np.zeros(b.group.size, int) if pending is None else np.array(pending)
+    return [assay(b, question, unlabelled(b) - pending, pending, rng) for _ in range(n)]
+
+
+def shares(b, question, **more):
+    """(C,) how often each cell is chosen."""
+    chosen = [choice.cell for choice in choices(b, question, **more)]
+    return np.bincount(chosen, minlength=b.group.size) / len(chosen)
+
+
+decided = belief(
+    [4000] * 8,
+    [900, 20, 1500, 400, 30, 1990, 1000, 3000],
+    [1000, 900, 500, 10, 25, 9, 1000, 990],
+    group=[0, 0, 1, 1, 2, 2, 3, 3],
+)
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+def test_it_is_never_without_chance_however_decided_the_answer_is(question):
+    share = shares(decided, question, n=600)
+    assert np.count_nonzero(share) > 1
+    assert share.max() < 0.99
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 40])
+def test_it_is_never_without_chance_when_all_groups_are_known_exactly_but_for_a_few_items(n_groups):
+    right = np.linspace(0, 990, n_groups).astype(int)
+    b = belief([1000] * n_groups, right, 990 - right)
+    assert np.count_nonzero(shares(b, QUESTIONS["lowest"], n=300)) > 1
+
+
+def test_identifying_it_labels_the_groups_at_the_boundary_of_the_set():
+    b = belief([900] * 6, [5, 48, 52, 53, 110, 115], [115, 60, 58, 55, 10, 5])
+    share = shares(b, Question("identify", top=2))
+    assert share[[1, 2, 3]].sum() > 0.95
+    assert share[0] < 0.03
+
+
+def test_of_two_disputed_groups_it_labels_the_more_uncertain_one():
+    b = belief([900] * 3, [300, 6, 400], [280, 6, 20])
+    assert shares(b, QUESTIONS["lowest"])[1] > 0.9
+
+
+def test_it_compares_the_pairs_by_how_open_they_are():
+    b = belief([900] * 4, [30, 32, 200, 390], [300, 290, 120, 3])
+    share = shares(b, Question("compare", pairs=((0, 1), (2, 3))))
+    assert share[:2].sum() > 0.98
+    assert shares(b, Question("compare"))[2:].sum() < 0.05
+
+
+def test_estimating_it_labels_what_lowers_the_squared_error_most():
+    b = belief([400, 40, 300], [5, 5, 80], [5, 5, 60])
+    share = shares(b, QUESTIONS["estimate"])
+    left = unlabelled(b)
+    expected = EXPLORE * left / left.sum()
+    expected[question_drop(b).argmax()] += 1 - EXPLORE
+    assert share == pytest.approx(expected, abs=0.04)
+
+
+def test_within_the_group_it_labels_the_cell_that_sharpens_most_and_now_and_then_any_item():
+    b = belief([500, 500, 500], [200, 2, 230], [200, 2, 200], group=[0, 0, 1])
+    assert moments(b).drop[1] > moments(b).drop[0]
+    share = shares(b, QUESTIONS["lowest"], n=3000)
+    own = share[:2].sum()
+    assert share[0] / own == pytest.approx(EXPLORE * 100 / (100 + 496), abs=0.02)
+    explored = np.mean(["explored" in c.numbers for c in choices(b, QUESTIONS["lowest"], n=3000)])
+    assert explored == pytest.approx(EXPLORE, abs=0.03)
+
+
+@pytest.mark.parametrize("question", [QUESTIONS["lowest"], QUESTIONS["estimate"]])
+def test_items_already_queued_send_the_next_one_elsewhere(question):
+    b = belief([90, 90, 90], [9, 9, 40], [9, 9, 2])
+    none, queued = shares(b, question), shares(b, question, pending=[60, 0, 0])
+    assert none[0] > 0.25
+    assert queued[0] < none[0] / 2
+    assert queued[1] > none[1]
+
+
+def test_a_batch_of_claims_spreads_over_the_disputed_groups():
+    b = belief([90] * 5, [9, 9, 9, 9, 60], [9, 9, 9, 9, 2])
+    pending, rng = np.zeros(5, int), np.random.default_rng(3)
+    for _ in range(24):
+        pending[assay(b, QUESTIONS["lowest"], unlabelled(b) - pending, pending, rng).cell] += 1
+    assert pending[:4].min() >= 3
+    assert pending[4] <= 2
+
+
+def test_it_never_looks_for_a_dispute_among_exhausted_groups_only():
+    b = belief([20, 20, 300], [9, 9, 200], [11, 11, 10])
+    assert {choice.group for choice in choices(b, QUESTIONS["lowest"], n=50)} == {2}
+
+
+def test_the_most_costly_and_the_least_calibrated_group_are_looked_for_as_well():
+    none = np.zeros(3, np.int64)
+    b = belief(
+        [300] * 3, [60, 30, 30], [20, 25, 60],
+        metric=Metric("ece", score=np.array([0.75, 0.9, 0.95]), unit=none),
+    )  # fmt: skip
+    assert moments(b).mean.argmax() == 2
+    share = shares(b, Question("identify", which="highest"))
+    assert share[[1, 2]].sum() > 0.95

@@ -1,0 +1,113 @@
+"""The commands that go on until they are told to end: worker, watcher, receiver, all of them."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from threading import Event
+
+import click
+
+from worker.cli_parts import office_here, say
+
+PORT = click.IntRange(0, 65535)
+SECONDS = click.FloatRange(min=0.05)
+
+
+def _stop_event() -> Event:
+    """Set by Ctrl-C and by SIGTERM."""
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
+
+
+@click.command()
+@click.option("--burst", is_flag=True, help="End when no job is left.")
+def worker(burst: bool) -> None:
+    """Take turns of the loop as they are asked for (run as many as you like)."""
+    from worker.jobs import work
+
+    with office_here() as office:
+        work(office, burst=burst)
+
+
+@click.command()
+@click.option(
+    "--every", type=SECONDS, default=3.0, show_default=True, help="Seconds between two rounds."
+)
+def watch(every: float) -> None:
+    """Ask for a turn of every assessment every few seconds: the truth, webhooks or not."""
+    from worker.schedule import watch as keep_watch
+
+    stop = _stop_event()
+    with office_here() as office:
+        keep_watch(office, every, stop)
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", type=PORT, default=8765, show_default=True, help="0: any free one.")
+@click.option(
+    "--public-url", help="How Label Studio reaches the receiver, if not by host and port."
+)
+def serve(host: str, port: int, public_url: str | None) -> None:
+    """Receive Label Studio's webhooks."""
+    from worker.serving import serve as receive
+
+    with office_here() as office:
+        receive(office, host, port, public_url, say)
+
+
+@click.command()
+@click.argument("plan", required=False, type=click.Path(path_type=Path))
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--port",
+    type=PORT,
+    default=8765,
+    show_default=True,
+    help="The receiver's; 0: any free one.",
+)
+@click.option("--public-url", help="How Label Studio reaches the receiver.")
+@click.option(
+    "--every", type=SECONDS, default=3.0, show_default=True, help="The watcher's seconds."
+)
+def up(plan: Path | None, workers: int, port: int, public_url: str | None, every: float) -> None:
+    """Run everything on this machine until Ctrl-C; with a PLAN, begin it or go on with it."""
+    from worker.serving import port_is_free
+    from worker.starting import start_or_go_on
+    from worker.upkeep import environment, keep_up
+
+    stop = _stop_event()
+    port_is_free(port)
+    with office_here() as office:
+        settings = office.settings
+        env = environment(settings)
+        if plan is not None:
+            click.echo(start_or_go_on(plan, office, say))
+        receiver = ["serve", "--port", str(port)]
+        if public_url:
+            receiver += ["--public-url", public_url]
+        children = [("receiver", receiver), ("watcher", ["watch", "--every", str(every)])]
+        children += [(f"worker-{n + 1}", ["worker"]) for n in range(workers)]
+        click.echo("Everything is up; Ctrl-C ends it. See `assay status`.", err=True)
+        keep_up(
+            settings,
+            env,
+            children,
+            say,
+            stop,
+            settings.home / "up.pids",
+        )
+    click.echo("Ended. Nothing is lost: `assay up` goes on where it was.", err=True)
+
+
+@click.command()
+@click.option("--by-hand", is_flag=True, help="You label in the browser, nobody else does.")
+@click.option("--keep", is_flag=True, help="Leave the servers up at the end, until Ctrl-C.")
+def demo(by_hand: bool, keep: bool) -> None:
+    """Assess a weak digit classifier with a real Label Studio and two scripted annotators."""
+    from worker.demo import run
+
+    run(by_hand=by_hand, keep=keep, stop=_stop_event())

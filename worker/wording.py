@@ -1,0 +1,160 @@
+"""What was found out, in words: one sentence for every task and metric, and what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from worker.assessment import Assessment
+from worker.core.belief import Belief
+from worker.core.stopping import PairVerdict, Verdict
+from worker.standings import standings
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How one speaks about the groups' values under a metric.
+
+    name, names: of one value, of many. lowest, highest: what the extreme groups are; {} is
+    "class", "groups" and so on. below, within, above: what holds between two groups and epsilon.
+    """
+
+    name: str
+    names: str
+    lowest: str
+    highest: str
+    below: str
+    within: str
+    above: str
+
+
+def _words(
+    name: str, names: str, lowest: str, highest: str, less: str, same: str, more: str
+) -> Words:
+    by = "by more than {2:g}"
+    return Words(
+        name, names, f"{lowest} {{}}", f"{highest} {{}}",
+        f"{{0}} is {less} than {{1}} {by}",
+        f"{{0}} and {{1}} are {same} to within {{2:g}}",
+        f"{{0}} is {more} than {{1}} {by}",
+    )  # fmt: skip
+
+
+WORDS = {
+    "accuracy": _words(
+        "accuracy", "accuracies", "least accurate", "most accurate",
+        "less accurate", "equally accurate", "more accurate",
+    ),
+    "bias": _words(
+        "overconfidence", "overconfidences", "least overconfident", "most overconfident",
+        "less overconfident", "equally overconfident", "more overconfident",
+    ),
+    "ece": _words(
+        "calibration error", "calibration errors", "best calibrated", "worst calibrated",
+        "better calibrated", "equally well calibrated", "worse calibrated",
+    ),
+    "cost": _words(
+        "expected cost", "expected costs", "least costly", "most costly",
+        "less costly", "equally costly", "more costly",
+    ),
+    "confusion": _words("accuracy", "rows of the confusion matrix", "", "", "", "", ""),
+    "tpr": Words(
+        "true positive rate", "true positive rates",
+        "{} with the lowest true positive rate", "{} with the highest true positive rate",
+        "{0} has a lower true positive rate than {1} by more than {2:g}",
+        "{0} and {1} have the same true positive rate to within {2:g}",
+        "{0} has a higher true positive rate than {1} by more than {2:g}",
+    ),
+}  # fmt: skip
+
+
+def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
+    """Say what was found out, in one sentence that holds whether or not the rule is met."""
+    names, question = assessment.pool.group_names, assessment.question
+    words = WORDS[assessment.plan.question.metric]
+    if question.task == "identify":
+        chosen = [names[g] for g in verdict.chosen]
+        is_one = len(chosen) == 1
+        noun = "class" if assessment.plan.pool.groups == "predicted_class" else "group"
+        extreme = words.lowest if question.which == "lowest" else words.highest
+        what = extreme.format(noun if is_one else {"class": "classes", "group": "groups"}[noun])
+        verb = "is the" if is_one else f"are the {len(chosen)}"
+        return f"{listed(chosen)} {verb} {what}{_sure(assessment, verdict)}"
+    if question.task == "compare":
+        said = [_of_pair(words, names, pair, question.epsilon) for pair in verdict.pairs[:3]]
+        more = f", and {len(verdict.pairs) - 3} more pairs" if len(verdict.pairs) > 3 else ""
+        return "; ".join(said) + more + _sure(assessment, verdict)
+    value = verdict.value if verdict.value is not None else float("nan")
+    asked = f"{value:.4f} (asked for: {assessment.rule.target:g})"
+    if assessment.meaning.metric.pooled:
+        mean, low, high = standings(belief).overall
+        ece = f"the pool's expected calibration error is {mean:.4f} ({low:.4f} to {high:.4f})"
+        if assessment.rule.kind == "rmse":
+            return f"{ece}, with an expected error of {asked}"
+        return f"{ece}; the widest 95% interval of a bin is {asked}"
+    if assessment.rule.kind == "rmse":
+        return f"the expected root mean squared error of the groups' {words.names} is {asked}"
+    return f"the widest 95% interval of a group's {words.name} is {asked}"
+
+
+def _of_pair(words: Words, names: Sequence[str], pair: PairVerdict, epsilon: float) -> str:
+    form = {"below": words.below, "within": words.within, "above": words.above}[pair.region]
+    return form.format(names[pair.g1], names[pair.g2], epsilon)
+
+
+def headline(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
+    """The one line for people: is enough known, what, how sure, after how many labels."""
+    start = {
+        "open": "Not yet: at present",
+        "answered": "Enough is known:",
+        "exhausted": "All that can be labelled is:"
+        if not verdict.certain
+        else "Everything is labelled:",
+        "budget": "The budget is spent, and the question is not answered: at present",
+    }[verdict.reason]
+    return f"{start} {_and_labels(assessment, belief, verdict)}"
+
+
+def headline_by_hand(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
+    """The one line of an assessment that a person ended."""
+    return f"Stopped by hand: at present {_and_labels(assessment, belief, verdict)}"
+
+
+def _and_labels(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
+    found, n_items = finding(assessment, belief, verdict), assessment.pool.n_items
+    return f"{found}; {verdict.labels:,} of {n_items:,} items labelled."
+
+
+def guarantee_means(assessment: Assessment) -> str:
+    """What the plan's guarantee is worth, no more and no less."""
+    if assessment.plan.stop.guarantee == "anytime":
+        miss = percent(1 - (assessment.rule.confidence or 0.95))
+        return (
+            "whatever the labels, the moment of looking and the items that stay without an answer, "
+            f"a wrong claim is ever published with a probability of at most {miss}; this rests on "
+            "the random order of the items in each cell, and on no prior or model"
+        )
+    return (
+        "the posterior probability, under the plan's prior and model, that the finding holds; "
+        "claims like it are right that often on average over truths, not on each hard one: it is "
+        "no bound on the error of a single assessment"
+    )
+
+
+def _sure(assessment: Assessment, verdict: Verdict) -> str:
+    if verdict.certain:
+        return ", for certain"
+    if assessment.plan.stop.guarantee == "anytime" and verdict.reason == "answered":
+        return f", guaranteed at {percent(assessment.rule.confidence or 0.95)}"
+    return "" if verdict.confidence is None else f", {percent(verdict.confidence)} sure"
+
+
+def percent(share: float) -> str:
+    """A probability for people; never rounded up to 100%."""
+    return f"{min(share * 100, 99.9):.3g}%" if share < 1 else "100%"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in quotes, the last one after "and"."""
+    quoted = [f"“{name}”" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
