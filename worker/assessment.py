@@ -114,9 +114,7 @@ class Assessment:
         rng = np.random.default_rng([self.plan.seed, _CHOOSING, claim])
         if self.guard is not None and self.strategy is STRATEGIES["assay"]:
             lost = unlabelled(belief) - left - pending
-            return blocking(
-                belief, self.question, left, pending, rng, lost=lost, guard=self.guard
-            )
+            return blocking(belief, self.question, left, pending, rng, lost=lost, guard=self.guard)
         return self.strategy(belief, self.question, left, pending, rng)
 
     def _fitted(self, belief: Belief, early: Ints) -> Belief:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from worker.core import empirical, priors
 from worker.core.belief import Belief
 from worker.core.counts import LawCache
-from worker.core.empirical import Hyperparameters, Scores
+from worker.core.empirical import Fit, Hyperparameters, Scores
 from worker.core.kinds import expected_kinds, fit_kinds
 from worker.core.metrics import Errors
 from worker.core.supposing import with_prior
@@ -52,7 +52,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     if plan.prior.kind != "empirical":
         return belief
     key = pool.hash, early.tobytes()
-    found: tuple[Hyperparameters, Any] | None = _fits.get(key)
+    found: tuple[Fit, Any] | None = _fits.get(key)
     if found is None:
         right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
         rates = empirical.fit(right, wrong, pool.cell_group, scores(pool))
@@ -65,7 +65,9 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     errors = belief.errors
     if errors is not None and kinds is not None:
         errors = Errors(errors.counts, kinds)
-    return with_prior(belief, *empirical.prior_of(rates, scores(pool)), errors)
+    return with_prior(
+        belief, *empirical.prior_of(rates.mode, scores(pool), rates.covariance), errors
+    )
 
 
 def scores(pool: Pool) -> Scores:
@@ -81,7 +83,7 @@ def _rates(plan: Plan, pool: Pool) -> tuple[Any, Any, Any]:
     """alpha, beta and node of the cells' rates of right answers, before any label."""
     one = np.ones(1)
     if plan.prior.kind == "empirical":
-        return empirical.prior_of(Hyperparameters(), scores(pool))
+        return empirical.prior_of(Hyperparameters(), scores(pool), empirical.UNFITTED)
     if plan.prior.kind == "informative":
         return *priors.informative(pool.cell_mean_score, plan.prior.strength), one
     if plan.question.metric in ("cost", "confusion"):

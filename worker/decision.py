@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief, group_labelled, group_right, group_size
+from worker.core.belief import Belief, group_labelled, group_right, group_size, unlabelled
+from worker.core.guarantee import ends, misses
 from worker.core.moments import confusion_mean
 from worker.core.posterior import highest_density_interval, interval, mean
 from worker.core.stopping import Verdict
+from worker.filling import unclaimed_cells
 from worker.ledger import Header, Standing
 from worker.plan import Plan
 from worker.standings import Standings, standings
@@ -83,8 +85,13 @@ def decision(
         "skipped_items": states.count("skipped"),
         "deleted_items": states.count("deleted"),
         "groups": [
-            row | place
-            for row, place in zip(groups(assessment, belief), _places(found), strict=True)
+            row | place | band
+            for row, place, band in zip(
+                groups(assessment, belief),
+                _places(found),
+                _bands(assessment, belief, standing),
+                strict=True,
+            )
         ],
         "overall": dict(zip(("mean", "low", "high"), map(_rounded, found.overall), strict=True)),
         "revision": standing.revision,
@@ -143,6 +150,21 @@ def _places(found: Standings) -> list[dict[str, float | None]]:
     names = ("p_lowest", "p_highest", "rank", "rank_low", "rank_high")
     columns = [getattr(found, name) for name in names]
     return [dict(zip(names, map(_rounded, row), strict=True)) for row in np.column_stack(columns)]
+
+
+def _bands(
+    assessment: Assessment, belief: Belief, standing: Standing
+) -> list[dict[str, float | None]]:
+    """What holds of each group's value at any time, if that is what the plan asks for."""
+    guard = assessment.guard
+    if guard is None:
+        return [{} for _ in assessment.pool.group_names]
+    unknown = unlabelled(belief) - unclaimed_cells(assessment, standing)
+    band = ends(belief, unknown, guard, *misses(belief, assessment.question, guard.miss))
+    return [
+        {"band_low": _rounded(low), "band_high": _rounded(high)}
+        for low, high in zip(band.low, band.high, strict=True)
+    ]
 
 
 def _rounded(number: float) -> float | None:

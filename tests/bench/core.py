@@ -10,7 +10,7 @@ from tests.bench.measuring import line, say
 from worker.core.belief import Belief, unlabelled
 from worker.core.comparison import lookahead
 from worker.core.drawing import draw_cells
-from worker.core.empirical import Hyperparameters, Scores, fit, prior_of
+from worker.core.empirical import UNFITTED, Hyperparameters, Scores, fit, prior_of
 from worker.core.metrics import ACCURACY, Errors, Metric
 from worker.core.moments import moments
 from worker.core.question import Question, StopRule
@@ -68,7 +68,7 @@ def believed(n_cells: int, metric: Metric = ACCURACY) -> Belief:
     if n_cells == 1:
         alpha, beta, node = np.ones(group.size), np.ones(group.size), np.ones(1)
     else:
-        alpha, beta, node = prior_of(Hyperparameters(), scores(n_cells))
+        alpha, beta, node = prior_of(Hyperparameters(), scores(n_cells), UNFITTED)
     return Belief(
         group, size, none, none, alpha, beta, GROUPS, node=node, metric=metric
     )  # fmt: skip
@@ -86,7 +86,8 @@ def refitting(n_cells: int) -> Refit:
     of = scores(n_cells)
 
     def refit(b: Belief) -> Belief:
-        return with_prior(b, *prior_of(fit(b.right, b.wrong, b.group, of), of))
+        found = fit(b.right, b.wrong, b.group, of)
+        return with_prior(b, *prior_of(found.mode, of, found.covariance))
 
     return refit
 

@@ -1,4 +1,4 @@
-"""The prior that is learnt from the labels, of rates and of kinds of errors, and when."""
+"""The prior of the rates of right answers, learnt from the labels."""
 
 from dataclasses import astuple
 
@@ -11,6 +11,7 @@ from scipy import integrate, optimize, special, stats
 from worker.core.empirical import (
     GRID,
     NODE,
+    UNFITTED,
     WEAK,
     Hyperparameters,
     Scores,
@@ -19,8 +20,6 @@ from worker.core.empirical import (
     loss,
     prior_of,
 )
-from worker.core.kinds import expected_kinds, fit_kinds
-from worker.core.schedule import POINTS, epoch, is_due, stage
 
 
 def pool(seed=0, n_groups=60, n_cells=8):
@@ -47,7 +46,7 @@ TRUTHS = [
 ]
 
 
-SURE = Hyperparameters(3.0, 4.0, 0.5, 3.0, 0.5, -12.0)  # rates held at their bounds
+SURE = Hyperparameters(-12.0, 1.0, 0.5, 3.0, 0.5, -6.0)  # rates held at their bounds
 
 
 def standardised(h):
@@ -89,7 +88,7 @@ def test_the_loss_is_the_marginal_likelihood_with_its_weak_prior():
 @pytest.mark.parametrize("h", TRUTHS)
 def test_many_labels_tell_what_generated_them(h):
     group, scores = pool(n_groups=200)
-    found = fit(*labels_of(h, group, scores, 12), group, scores)
+    found = fit(*labels_of(h, group, scores, 12), group, scores).mode
     assert found.a == pytest.approx(h.a, abs=0.25)
     assert found.b == pytest.approx(h.b, abs=0.12)
     assert found.d == pytest.approx(h.d, abs=0.25)
@@ -102,7 +101,8 @@ def test_some_tens_of_labels_overrule_the_belief_that_scores_are_right():
     rng = np.random.default_rng(5)
     n = rng.multinomial(60, np.full(group.size, 1 / group.size))
     right = rng.binomial(n, 0.5)  # the scores say nothing
-    alpha, beta, node = prior_of(fit(right, n - right, group, scores), scores)
+    found = fit(right, n - right, group, scores)
+    alpha, beta, node = prior_of(found.mode, scores, found.covariance)
     rate = (alpha / (alpha + beta)) @ node
     alpha, beta, _ = prior_of(Hyperparameters(), scores)
     first = (alpha / (alpha + beta)) @ node
@@ -112,14 +112,60 @@ def test_some_tens_of_labels_overrule_the_belief_that_scores_are_right():
 def test_without_labels_the_weak_prior_decides():
     group, scores = pool(n_groups=3)
     none = np.zeros(group.size, np.int64)
-    assert fit(none, none, group, scores) == Hyperparameters()
-    assert astuple(Hyperparameters()) == tuple(WEAK[:, 0])
+    found = fit(none, none, group, scores)
+    assert astuple(found.mode) == tuple(WEAK[:, 0])
+    assert (found.covariance == np.diag(WEAK[:, 1] ** 2)).all()
 
 
 def test_the_same_tally_gives_the_same_fit():
     group, scores = pool(n_groups=10)
     right, wrong = labels_of(TRUTHS[0], group, scores, 2)
-    assert fit(right, wrong, group, scores) == fit(right.copy(), wrong.copy(), group, scores)
+    first, second = (fit(right.copy(), wrong.copy(), group, scores) for _ in range(2))
+    assert first.mode == second.mode
+    assert (first.covariance == second.covariance).all()
+
+
+def test_the_covariance_is_the_inverse_curvature_at_the_fit():
+    group, scores = pool(n_groups=40)
+    right, wrong = labels_of(TRUTHS[0], group, scores, 6)
+    seen, found = evidence(right, wrong, group, scores), fit(right, wrong, group, scores)
+    z, step = standardised(found.mode), 1e-2
+    curvature = np.empty((6, 6))
+    for i, j in np.ndindex(6, 6):
+        e, f = step * np.eye(6)[i], step * np.eye(6)[j]
+        corners = [loss(z + e + f, seen), loss(z - e - f, seen)]
+        sides = [loss(z + e - f, seen), loss(z - e + f, seen)]
+        curvature[i, j] = (sum(v for v, _ in corners) - sum(v for v, _ in sides)) / (4 * step**2)
+    scaled = found.covariance / np.outer(WEAK[:, 1], WEAK[:, 1])
+    values, vectors = np.linalg.eigh(curvature)
+    least = vectors * np.maximum(values, 1) @ vectors.T  # never less than the weak prior's
+    assert scaled == pytest.approx(np.linalg.inv(least), abs=5e-3)
+
+
+def test_more_labels_make_the_hyperparameters_more_certain_and_never_less_than_the_weak_prior():
+    group, scores = pool(n_groups=40)
+    variances = [
+        np.diag(fit(*labels_of(TRUTHS[0], group, scores, n), group, scores).covariance)
+        for n in (1, 4, 16)
+    ]
+    assert (variances[0] <= WEAK[:, 1] ** 2 + 1e-9).all()
+    assert (variances[1][:4] < variances[0][:4]).all()
+    assert (variances[2][:4] < variances[1][:4]).all()
+
+
+def spread(alpha, beta, node):
+    """(C,) variance of the cells' rates under the prior."""
+    mean = alpha / (alpha + beta)
+    given_node = mean * (1 - mean) / (alpha + beta + 1)
+    expected = mean @ node
+    return (given_node + (mean - expected[:, None]) ** 2) @ node
+
+
+def test_uncertain_hyperparameters_widen_the_prior():
+    _, scores = pool(n_groups=3)
+    known, unknown = (prior_of(Hyperparameters(), scores, c) for c in (0 * UNFITTED, UNFITTED))
+    assert (spread(*unknown) > spread(*known)).all()
+    assert [a.tolist() for a in known] == [a.tolist() for a in prior_of(Hyperparameters(), scores)]
 
 
 @settings(max_examples=40, deadline=None)
@@ -132,8 +178,9 @@ def test_any_labels_can_be_fitted(labels, logits):
     n = right.size
     scores = Scores(np.array(logits[:n]), np.array(logits[-n:]))
     found = fit(right, wrong, np.arange(n) // 3, scores)
-    assert np.isfinite(astuple(found)).all()
-    alpha, beta, _ = prior_of(found, scores)
+    assert np.isfinite(astuple(found.mode)).all()
+    assert (np.linalg.eigvalsh(found.covariance) > 0).all()
+    alpha, beta, _ = prior_of(found.mode, scores, found.covariance)
     assert ((alpha > 0) & (beta > 0) & np.isfinite(alpha + beta)).all()
 
 
@@ -142,7 +189,9 @@ def test_any_labels_can_be_fitted(labels, logits):
     st.lists(st.floats(-12, 12), min_size=1, max_size=5),
 )
 def test_any_hyperparameters_make_a_sound_prior(h, logits):
-    alpha, beta, node = prior_of(Hyperparameters(*h), Scores(np.array(logits), np.zeros(1)))
+    alpha, beta, node = prior_of(
+        Hyperparameters(*h), Scores(np.array(logits), np.zeros(len(logits)))
+    )
     assert alpha.shape == beta.shape == (len(logits), node.size)
     assert (alpha > 0).all()
     assert (beta > 0).all()
@@ -159,78 +208,3 @@ def test_the_nodes_stand_for_a_standard_normal():
     for f, abs_error in ((lambda u: u, 1e-12), (np.square, 0.03), curve):
         expected = integrate.quad(lambda u, f=f: f(u) * stats.norm.pdf(u), -9, 9)[0]
         assert NODE @ f(GRID) == pytest.approx(expected, abs=abs_error)
-
-
-SHARE = np.array([[0.7, 0.2, 0.08, 0.02], [0.05, 0.05, 0.1, 0.8]] * 15)
-POSSIBLE = np.ones(SHARE.shape, bool)
-
-
-def errors_of(expected, strength, n, seed=0):
-    """Kinds of `n` errors a cell, drawn from the model."""
-    rng = np.random.default_rng(seed)
-    return np.array([rng.multinomial(n, rng.dirichlet(strength * row)) for row in expected])
-
-
-@pytest.mark.parametrize("strength", [1.0, 16.0])
-@pytest.mark.parametrize(("power", "mix"), [(1.0, 0.05), (0.5, 0.5)])
-def test_the_kinds_prior_is_like_the_one_that_made_the_errors(power, mix, strength):
-    expected = expected_kinds(SHARE, POSSIBLE, power, mix)
-    found = fit_kinds(errors_of(expected, strength, 30), SHARE, POSSIBLE)
-    total = found.sum(axis=1, keepdims=True)
-    assert strength / 2 <= total[0, 0] <= strength * 2
-    assert found / total == pytest.approx(expected, abs=0.12)
-
-
-def test_the_kinds_prior_prefers_what_generated_the_errors():
-    def fits(prior, counts):
-        whole = zip(prior, counts, strict=True)
-        return sum(stats.dirichlet_multinomial(a, n.sum()).logpmf(n) for a, n in whole)
-
-    believed = expected_kinds(SHARE, POSSIBLE, 1.0, 0.05)
-    for truth in (believed, np.full(SHARE.shape, 0.25)):
-        counts = errors_of(truth, 8.0, 20, seed=2)
-        found = fit_kinds(counts, SHARE, POSSIBLE)
-        for power, mix, strength in ((1.0, 0.05, 8.0), (0.5, 0.5, 8.0), (0.75, 0.2, 2.0)):
-            other = strength * expected_kinds(SHARE, POSSIBLE, power, mix)
-            assert fits(found, counts) >= fits(other, counts) - 1  # the weak prior's part
-
-
-def test_without_errors_the_kinds_are_the_classifiers_held_with_four_counts():
-    found = fit_kinds(np.zeros(SHARE.shape, np.int64), SHARE, POSSIBLE)
-    assert found.sum(axis=1) == pytest.approx(4)
-    assert (found.argmax(axis=1) == SHARE.argmax(axis=1)).all()
-
-
-def test_an_impossible_kind_of_error_gets_no_count():
-    possible = POSSIBLE.copy()
-    possible[0, 1] = False
-    found = fit_kinds(np.zeros(SHARE.shape, np.int64), SHARE, possible)
-    assert found[0, 1] == 0
-    assert (found[possible] > 0).all()
-    assert found.sum(axis=1) == pytest.approx(found[0].sum())
-
-
-@given(st.integers(0, 10**7), st.integers(0, 10**7))
-def test_a_stage_is_fitted_to_the_claims_of_the_epochs_before_it(n_labels, claim):
-    k = stage(n_labels)
-    assert (epoch(claim) < k) == (k > 0 and claim < POINTS[k - 1])
-    assert k == 0 or POINTS[k - 1] <= n_labels
-    assert n_labels < POINTS[k]
-
-
-@given(st.integers(0, 10**6))
-def test_a_refit_is_due_where_a_new_stage_begins(n_labels):
-    assert is_due(n_labels) == (n_labels > 0 and stage(n_labels) > stage(n_labels - 1))
-
-
-@given(st.integers(1, 300))
-def test_in_the_order_of_claims_a_refit_that_is_due_sees_all_labels_so_far(n_labels):
-    if is_due(n_labels):
-        early = [claim for claim in range(n_labels + 50) if epoch(claim) < stage(n_labels)]
-        assert early == list(range(n_labels))
-
-
-def test_refits_grow_rare_so_that_a_whole_pool_needs_few():
-    assert stage(10_000) < 50
-    assert stage(1_000_000) < 75
-    assert (np.diff(POINTS) >= 4).all()

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -51,6 +51,7 @@ def completions(b, g):
     return np.array(sorted(table.items())).T
 
 
+@settings(deadline=None)
 @given(beliefs(max_groups=2))
 def test_the_distribution_is_that_of_all_completions_of_the_pool(b):
     for g in np.flatnonzero(group_size(b)):

@@ -206,7 +206,10 @@ def test_a_guarantee_says_what_it_means(tmp_path, guarantee, words):
     text = decision(
         work, HEADER, STANDING, belief, work.decide(belief, 24), kind="stop", reason="by hand"
     )
-    assert words in json.loads(text)["guarantee_means"]
+    said = json.loads(text)
+    assert words in said["guarantee_means"]
+    for g in said["groups"]:
+        assert ("band_low" in g) == (guarantee == "anytime")
 
 
 def test_a_spent_budget_is_no_answer(tmp_path):

@@ -240,6 +240,12 @@ def test_what_needs_scores_is_refused_where_the_classifier_gives_none(tmp_path, 
     [
         ({"stop__rmse": 0.1}, "stop.guarantee", "use `width`"),
         ({"question__metric": "confusion", "stop__width": 0.1}, "stop.guarantee", "confusion"),
+        (
+            {"question__metric": "tpr", "question__positive": "cat", "pool__groups": "region"}
+            | {"stop__width": 0.1},
+            "stop.guarantee",
+            "metric tpr; ask for one of accuracy, bias, ece",
+        ),
         ({"population": "infinite", "stop__width": 0.1}, "stop.guarantee", "population: finite"),
     ],
 )

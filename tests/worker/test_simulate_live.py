@@ -96,6 +96,8 @@ def sequences(plan: Plan, folder: Path) -> tuple[list[str], list[str]]:
         ("assay", "{kind: empirical}", "{task: identify}", "{mrr: {confidence: 0.99}}"),
         ("assay", "{kind: empirical}", "{task: estimate}", "{width: 0.2}"),
         ("assay", "{kind: empirical}", "{task: identify}", "{mrr: {confidence: 0.9}, looks: 3}"),
+        ("assay", "{kind: empirical}", "{task: identify}", "{mrr: {}, guarantee: anytime}"),
+        ("assay", "{kind: empirical}", "{task: estimate}", "{width: 0.3, guarantee: anytime}"),
     ],
 )
 def test_live_and_replayed_choices_and_stops_are_the_same(

@@ -76,17 +76,29 @@ def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
 def _errors(b: Belief, rng: np.random.Generator, right: NDArray[Any]) -> NDArray[Any]:
     """(n, C, L) errors of each kind among all items, labelled or to come."""
     assert b.errors is not None, "checked when the belief was made"
-    behind = b.errors.counts + b.errors.prior
-    shares = rng.standard_gamma(behind, size=(len(right), *behind.shape))
-    shares /= np.maximum(shares.sum(axis=2, keepdims=True), 1e-300)
+    shares = dirichlets(b.errors.counts + b.errors.prior, rng, len(right))
     if b.population == "infinite":
         errors: NDArray[Any] = (b.size - right)[:, :, None] * shares
         return errors
     rest = np.rint(b.size - right - b.wrong).astype(np.int64)
-    # the last kind takes what the others leave: rounding must not lose an item
-    drawn = rng.multinomial(rest, shares / shares.sum(axis=2, keepdims=True))
-    errors = drawn + b.errors.counts
+    errors = rng.multinomial(rest, shares) + b.errors.counts
     return errors
+
+
+def dirichlets(behind: Floats, rng: np.random.Generator, n: int) -> Floats:
+    """(n, C, L) shares of the kinds; `behind` (C, L) are counts and pseudo-counts, >= 0.
+
+    Drawn in logarithms, because a Gamma of a tiny shape underflows: if X ~ Gamma(a + 1) and
+    E ~ Exp(1), then X exp(-E / a) ~ Gamma(a).
+    """
+    size = (n, *behind.shape)
+    with np.errstate(divide="ignore"):
+        logs = np.log(rng.standard_gamma(behind + 1, size=size))
+        logs -= rng.standard_exponential(size) / behind
+    logs -= logs.max(axis=2, keepdims=True)
+    shares = np.exp(logs)
+    drawn: Floats = shares / shares.sum(axis=2, keepdims=True)
+    return drawn
 
 
 def _calibration_errors(b: Belief, right: NDArray[Any]) -> Floats:

@@ -19,6 +19,7 @@ NODE = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
 
 LEAST_RATE = 1e-4
 _FAR = 8.0  # standard deviations: no fit ends there, but a step of the search may
+_STEP = 1e-3  # of finite differences, in standard deviations of the weak priors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,11 +62,36 @@ class Hyperparameters:
 WEAK = np.array([[0.0, 1.0], [0.9, 0.5], [0.2, 0.5], [4.0, 1.0], [-1.5, 0.7], [-6.0, 1.0]])
 
 
-def prior_of(h: Hyperparameters, scores: Scores) -> tuple[Floats, Floats, Floats]:
-    """alpha (C, U), beta (C, U) and node (U,) of the prior that the hyperparameters describe."""
-    centre = (h.a + h.b * scores.cell + h.d * scores.group)[:, None]
-    mu = _rate(special.expit(centre + np.exp(h.log_tau) * GRID), np.exp(h.log_lapse))
-    s = np.exp(h.log_s) * _closeness(_rate(special.expit(centre), np.exp(h.log_lapse)))
+CERTAIN = np.zeros((6, 6))
+UNFITTED = np.diag(WEAK[:, 1] ** 2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """The likeliest hyperparameters, and how uncertain they are: their covariance (6, 6)."""
+
+    mode: Hyperparameters
+    covariance: Floats
+
+
+def prior_of(
+    h: Hyperparameters, scores: Scores, covariance: Floats = CERTAIN
+) -> tuple[Floats, Floats, Floats]:
+    """alpha (C, U), beta (C, U) and node (U,) of the prior that the hyperparameters describe.
+
+    What is not known of them widens the prior of every group: the variance of a cell's curve adds
+    to the group effect's, and the lapse, 1 / s and tau^2 take their means under log-normals. Groups
+    stay independent given the labels, though what is uncertain is the same for all of them; so the
+    error of one group is stated rightly, that of a sum over groups is not.
+    """
+    x = np.stack([np.ones(scores.cell.size), scores.cell, scores.group])
+    of_curve = np.einsum("ic,ij,jc->c", x, covariance[:3, :3], x)
+    of_s, of_tau, of_lapse = np.diag(covariance)[3:]
+    tau = np.sqrt(np.exp(2 * (h.log_tau + of_tau)) + np.maximum(of_curve, 0.0))
+    lapse = np.exp(h.log_lapse + of_lapse / 2)
+    centre = (h.a * x[0] + h.b * x[1] + h.d * x[2])[:, None]
+    mu = _rate(special.expit(centre + tau[:, None] * GRID), lapse)
+    s = np.exp(h.log_s - of_s / 2) * _closeness(_rate(special.expit(centre), lapse))
     return s * mu, s * (1 - mu), NODE
 
 
@@ -155,7 +181,7 @@ def loss(z: Floats, seen: Evidence) -> tuple[float, Floats]:
 
 def fit(
     right: NDArray[np.int64], wrong: NDArray[np.int64], group: NDArray[np.int64], scores: Scores
-) -> Hyperparameters:
+) -> Fit:
     """The hyperparameters of largest marginal posterior density, given the labels of all groups.
 
     Args:
@@ -167,9 +193,24 @@ def fit(
     """
     seen = evidence(right, wrong, group, scores)
     if not seen.begin.size:
-        return Hyperparameters()
+        return Fit(Hyperparameters(), UNFITTED)
     found = optimize.minimize(
         loss, np.zeros(6), args=(seen,), jac=True, method="L-BFGS-B", bounds=[(-_FAR, _FAR)] * 6,
         options={"gtol": 1e-3},
     )  # fmt: skip
-    return Hyperparameters(*(WEAK[:, 0] + WEAK[:, 1] * found.x).tolist())
+    mode = Hyperparameters(*(WEAK[:, 0] + WEAK[:, 1] * found.x).tolist())
+    return Fit(mode, WEAK[:, 1:] * _covariance(found.x, seen) * WEAK[:, 1])
+
+
+def _covariance(z: Floats, seen: Evidence) -> Floats:
+    """(6, 6) inverse curvature of `loss` at its minimum (Laplace), by differences of gradients.
+
+    The weak priors alone curve it by 1 in every direction; where the likelihood curves the other
+    way, as it may far from its own peak, they are what is left.
+    """
+    steps = _STEP * np.eye(6)
+    rows = [(loss(z + step, seen)[1] - loss(z - step, seen)[1]) / (2 * _STEP) for step in steps]
+    curvature = np.array(rows)
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    covariance: Floats = (vectors / np.maximum(values, 1.0)) @ vectors.T
+    return covariance

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
+from worker.core.guarantee import GUARANTEED
 from worker.plan.fields import Mistakes, Number, PlanPart, Whole
 from worker.plan.question_part import QuestionPlan, Task
 
@@ -117,7 +118,8 @@ class StopPlan(PlanPart):
             if self.kind == "rmse":
                 text = "came rmse, but an expected error has no bound that holds at any time"
                 found.append(("guarantee", f"{text}; use `width`, {other}"))
-            if question.metric == "confusion":
-                text = "came anytime, which has no bound for a whole confusion matrix"
-                found.append(("guarantee", f"{text}; ask for another metric, {other}"))
+            if question.metric not in GUARANTEED:
+                text = f"came anytime, which has no bound for the metric {question.metric}"
+                known = ", ".join(GUARANTEED)
+                found.append(("guarantee", f"{text}; ask for one of {known}, {other}"))
         return found

@@ -93,9 +93,7 @@ def _check_all_known(path: Path, column: str, ids: pa.Array, truth: pa.Array) ->
         )
 
 
-def _codes(
-    plan: Plan, pool: Pool, path: Path, column: str, truth: pa.Array
-) -> NDArray[np.int64]:
+def _codes(plan: Plan, pool: Pool, path: Path, column: str, truth: pa.Array) -> NDArray[np.int64]:
     encoded = truth.dictionary_encode()
     values: list[str] = encoded.dictionary.to_pylist()
     unknown = sorted(set(values) - set(pool.classes))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.core.belief import Belief, group_share, group_size
+from worker.core.guarantee import ends, misses
 from worker.core.marginals import SLACK
 from worker.core.posterior import interval, mean
 from worker.core.ranking import mrr
@@ -22,8 +23,8 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
     identify: the reported ranking reaches the rule's mean reciprocal rank; a tied set is right.
     compare: every pair's true difference lies in the reported region.
     estimate: the true root mean squared error (of the pool's ECE, where its bins are the groups:
-    its error) is within the target (rmse), or every group's true value is in its 95% interval
-    (width; of a confusion matrix, its accuracy).
+    its error) is within the target (rmse), or every group's true value is in its 95% interval, or
+    in its band that holds at any time (width; of a confusion matrix, its accuracy).
 
     Args:
         belief: the one that the verdict is about.
@@ -45,7 +46,13 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
         return error(belief, truth) <= rule.target
     of_groups = truth[:, 0] if truth.ndim > 1 else truth
     filled = np.flatnonzero(group_size(belief))
-    low, high = interval(belief)[filled].T
+    if assessment.guard is None:
+        low, high = interval(belief)[filled].T
+    else:
+        unknown = np.zeros_like(belief.size)  # a replay waits for every label
+        of_task = misses(belief, question, assessment.guard.miss)
+        bands = ends(belief, unknown, assessment.guard, *of_task)
+        low, high = bands.low[filled], bands.high[filled]
     within = (low - SLACK <= of_groups[filled]) & (of_groups[filled] <= high + SLACK)
     return bool(within.all())
 

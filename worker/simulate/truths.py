@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.believing import scores
 from worker.core.belief import Belief
-from worker.core.drawing import draw_cells
+from worker.core.drawing import dirichlets, draw_cells
 from worker.core.empirical import WEAK, Hyperparameters, prior_of
 from worker.core.moments import confusion_mean
 from worker.core.posterior import mean
@@ -56,25 +56,13 @@ def drawn_from(prior: Belief, rng: Rng) -> Ints:
     outcome = (rng.random(cell.size) >= draw_cells(prior, rng)[cell]).astype(np.int64)
     if prior.errors is None:
         return outcome
-    below = np.cumsum(_shares(prior.errors.prior, rng), axis=1)[:, :-1]
+    below = np.cumsum(dirichlets(prior.errors.prior, rng, 1)[0], axis=1)[:, :-1]
     wrong = np.flatnonzero(outcome)
     drawn = rng.random((wrong.size, 1))
     for at in range(0, wrong.size, _BLOCK):
         some = slice(at, at + _BLOCK)
         outcome[wrong[some]] += (drawn[some] > below[cell[wrong[some]]]).sum(axis=1)
     return outcome
-
-
-def _shares(prior: Floats, rng: Rng) -> Floats:
-    """(C, L) Dirichlet draws, in logarithms: a gamma of shape 0.001 is nearly always 0 as a float.
-
-    Gamma(a) = Gamma(a + 1) U^(1/a).
-    """
-    with np.errstate(divide="ignore"):  # kinds that cannot be have shape 0
-        logs = np.log(rng.standard_gamma(prior + 1)) - rng.standard_exponential(prior.shape) / prior
-    share = np.exp(logs - logs.max(axis=1, keepdims=True))
-    normalised: Floats = share / share.sum(axis=1, keepdims=True)
-    return normalised
 
 
 def cell_of_rows(assessment: Assessment) -> Ints:
