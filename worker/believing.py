@@ -1,4 +1,4 @@
-"""Where the posterior begins: the plan's prior over the pool's cells, fitted to the labels or not."""
+"""Where the posterior begins: the plan's prior over the pool's cells, fitted to labels or not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _fits = LawCache(1 << 22)
 def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
     """The belief before the first label."""
     none = np.zeros(pool.n_cells, dtype=np.int64)
-    alpha, beta, node = _rates(plan, pool)
+    alpha, beta, node = _rates(plan, pool, meaning)
     return Belief(
         group=pool.cell_group,
         size=pool.cell_size,
@@ -49,7 +49,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     Args:
         early: (C, 1 + L) outcomes that the fit may see.
     """
-    if plan.prior.kind != "empirical":
+    if plan.prior.kind != "empirical" or meaning.metric.pooled:
         return belief
     key = pool.hash, early.tobytes()
     found: tuple[Fit, Any] | None = _fits.get(key)
@@ -65,9 +65,8 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     errors = belief.errors
     if errors is not None and kinds is not None:
         errors = Errors(errors.counts, kinds)
-    return with_prior(
-        belief, *empirical.prior_of(rates.mode, scores(pool), rates.covariance), errors
-    )
+    alpha, beta, node = empirical.prior_of(rates.mode, scores(pool), rates.covariance)
+    return with_prior(belief, alpha, beta, node, errors)
 
 
 def scores(pool: Pool) -> Scores:
@@ -79,9 +78,11 @@ def scores(pool: Pool) -> Scores:
     return Scores(pool.cell_mean_logit, (pool.group_mean_logit - centre)[pool.cell_group])
 
 
-def _rates(plan: Plan, pool: Pool) -> tuple[Any, Any, Any]:
+def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:
     """alpha, beta and node of the cells' rates of right answers, before any label."""
     one = np.ones(1)
+    if plan.prior.kind == "empirical" and meaning.metric.pooled:
+        return empirical.shared_prior(scores(pool))
     if plan.prior.kind == "empirical":
         return empirical.prior_of(Hyperparameters(), scores(pool), empirical.UNFITTED)
     if plan.prior.kind == "informative":

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from worker.core.counts import CountLaw, LawCache, beta_binomial, convolve, law_of
+from worker.core.counts import CountLaw, LawCache, beta_binomial, convolve, law_of, mixed_law
 
 shapes = st.floats(0.002, 200.0)
 cells = st.tuples(st.integers(1, 12), shapes, shapes)
@@ -80,3 +80,34 @@ def test_the_cache_keeps_its_bound_and_drops_what_was_unused_for_longest():
     assert cache.n_floats <= 50
     assert cache.get(first) is not None
     assert cache.get(second) is None
+
+
+@st.composite
+def shared_cells(draw_one):
+    """Unlabelled items, Betas and node weights of a group's cells."""
+    n_cells, n_nodes = draw_one(st.integers(1, 3)), draw_one(st.integers(1, 3))
+    left = np.array([draw_one(st.integers(0, 9)) for _ in range(n_cells)])
+    rng = np.random.default_rng(draw_one(st.integers(0, 2**32)))
+    a, b = rng.uniform(0.05, 30, (2, n_cells, n_nodes))
+    return left, a, b, rng.dirichlet(np.ones(n_nodes))
+
+
+@given(shared_cells())
+def test_the_law_of_cells_that_share_a_node_is_the_mixture_over_the_nodes(cells):
+    left, a, b, weight = cells
+    expected = np.zeros(left.sum() + 1)
+    for u, p in enumerate(weight):
+        given_node = np.ones(1)
+        for c, n in enumerate(left):
+            given_node = np.convolve(
+                given_node, stats.betabinom(n, a[c, u], b[c, u]).pmf(range(n + 1))
+            )
+        expected += p * given_node
+    assert mixed_law(left, a, b, weight).pmf == pytest.approx(expected, abs=1e-11)
+
+
+@given(shared_cells())
+def test_with_one_node_both_ways_to_the_law_agree(cells):
+    left, a, b, _ = cells
+    one = law_of(tuple(zip(left.tolist(), a[:, 0].tolist(), b[:, 0].tolist(), strict=True)))
+    assert mixed_law(left, a[:, :1], b[:, :1], np.ones(1)).pmf == pytest.approx(one.pmf, abs=1e-11)

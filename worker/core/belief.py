@@ -20,7 +20,8 @@ ONE_NODE = np.ones(1)
 class Belief:
     """Tally and prior of C cells in G groups.
 
-    Every group draws one of U nodes, u ~ `node`, for all its cells (its "group effect"); given it,
+    Every group draws one of U nodes, u ~ `node`, for all its cells (its "group effect"; if the
+    metric is pooled, one node is drawn for all groups, which then are bins of one pool); given it,
     a cell's rate of right answers is Beta(alpha_u + right, beta_u + wrong), independent of the
     other cells. With one node that is a plain Beta a cell. With the finite population a group's
     accuracy is the share of right answers among all its items once they were all labelled; with

@@ -36,12 +36,16 @@ def draw_cells(b: Belief, rng: np.random.Generator) -> Floats:
 
 
 def _rates(b: Belief, rng: np.random.Generator, n: int) -> Floats:
-    """(n, C) draws of the cells' rates; the cells of a group share the group's drawn node."""
+    """(n, C) draws of the cells' rates, which share the node drawn for their group."""
     if b.node.size == 1:
         a, c = b.alpha[:, 0] + b.right, b.beta[:, 0] + b.wrong
         return rng.beta(a, c, size=(n, b.group.size))
-    below = np.cumsum(moments(b).weight, axis=1)[:, :-1]  # (G, U - 1)
-    node = (rng.random((n, b.n_groups, 1)) > below).sum(axis=2)
+    weight = moments(b).weight
+    if b.metric.pooled:  # one node for all groups
+        below = np.cumsum(weight[b.group[0]])
+        node = np.searchsorted(below[:-1], rng.random(n))[:, None].repeat(b.n_groups, axis=1)
+    else:
+        node = (rng.random((n, b.n_groups, 1)) > np.cumsum(weight, axis=1)[:, :-1]).sum(axis=2)
     cell, of = np.arange(b.group.size), node[:, b.group]
     rates: Floats = rng.beta(b.alpha[cell, of] + b.right, b.beta[cell, of] + b.wrong)
     return rates

@@ -110,6 +110,23 @@ def _moves(rate: Floats) -> NDArray[np.bool_]:
     return (rate > LEAST_RATE) & (rate < 1 - LEAST_RATE)
 
 
+def shared_prior(scores: Scores) -> tuple[Floats, Floats, Floats]:
+    """alpha (C, U), beta (C, U) and node (U,) of a curve that is the same for the whole pool.
+
+    For the pool's ECE, a sum over bins, whose error lies in what they have in common: the nodes are
+    a grid over intercept and slope, and no fit is needed. Both are about as spread as in the weak
+    priors, with the tails of Student's t of 3 degrees: some classifiers are far off.
+    """
+    a, b = np.meshgrid(np.linspace(-6, 6, 25), np.linspace(-2.5, 4, 10), indexing="ij")
+    weight = ((1 + a**2 / 3) * (1 + b**2 / 3)).ravel() ** -2
+    slope = np.maximum(WEAK[1, 0] + 0.4 * b.ravel(), 0.05)
+    lapse = np.exp(WEAK[5, 0])
+    mu = _rate(special.expit(0.6 * a.ravel() + slope * scores.cell[:, None]), lapse)
+    middle = _rate(special.expit(WEAK[1, 0] * scores.cell[:, None]), lapse)
+    s = np.exp(WEAK[3, 0]) * _closeness(middle)
+    return s * mu, s * (1 - mu), weight / weight.sum()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """The labelled cells: their counts (c, 1), what scores say of them (3, c), and their groups."""

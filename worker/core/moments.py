@@ -4,7 +4,7 @@ All are closed forms. One label changes one group, so that a simulation, and a t
 several items, work out anew what belongs to that group only.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,10 @@ class Moments:
 
     mean, variance: (G,) of every group's value; nan for groups without items.
     drop: (C,) expected drop of the variance of its group's value by one label in the cell; 0 for
-        cells without unlabelled items.
+        cells without unlabelled items. If the metric is pooled, of the groups' weighted sum.
     rate: (C,) probability that the next label in the cell is a right answer.
     weight: (G, U) posterior probabilities of the nodes; the prior's for groups without items.
+    total: mean and variance of the groups' sum, weighted by their shares; if the metric is pooled.
     """
 
     mean: Floats
@@ -35,6 +36,7 @@ class Moments:
     drop: Floats
     rate: Floats
     weight: Floats
+    total: tuple[float, float] | None = None
 
 
 def moments(b: Belief) -> Moments:
@@ -59,6 +61,8 @@ def carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
 
     Nothing is worked out yet: many beliefs are never asked for their moments.
     """
+    if b.metric.pooled:
+        return  # all groups share their nodes
     old, stale = b._memo.get("moments"), groups
     if old is None and "stale_moments" in b._memo:
         old, stale = b._memo["stale_moments"]
@@ -72,9 +76,8 @@ def _fresh(b: Belief) -> Moments:
     blank = np.full(g, np.nan)
     of_all = Moments(blank, blank.copy(), np.zeros(c), np.zeros(c), np.tile(b.node, (g, 1)))
     filled = filled_groups(b)
-    if filled.size:
-        _work_out(b, of_all, filled, slice(0, c))
-    return of_all
+    total = _work_out(b, of_all, filled, slice(0, c)) if filled.size else None
+    return replace(of_all, total=total)
 
 
 def _refreshed(b: Belief, old: Moments, groups: tuple[int, ...]) -> Moments:
@@ -103,14 +106,26 @@ class _Part:
     known: Any  # (c,) labels that count as they are: all of them, or none
 
 
-def _work_out(b: Belief, into: Moments, groups: NDArray[np.intp], cells: slice) -> None:
+def _work_out(
+    b: Belief, into: Moments, groups: NDArray[np.intp], cells: slice
+) -> tuple[float, float] | None:
+    """Fill in what belongs to some groups; return mean and variance of the pooled sum, if any."""
+    total = None
     part = _part(b, groups, cells)
     rate = part.rho[:, 0] if b.node.size == 1 else (part.weight[part.of] * part.rho).sum(axis=1)
     into.rate[cells] = rate
     into.weight[groups] = part.weight
     if b.metric.kind == "ece":
         mean, variance, slope = _calibration_error(b, part, cells)
-        drop = _linear_drop(part, slope, None, _centred(part, mean), rate)
+        centred = _centred(part, mean)
+        if b.metric.pooled:
+            share = (part.size / group_size(b).sum())[:, None]
+            sums, spreads = (share * mean).sum(axis=0), (share**2 * variance).sum(axis=0)
+            weight = part.weight[0]
+            expected = float(weight @ sums)
+            total = expected, float(weight @ (spreads + (sums - expected) ** 2))
+            slope, centred = slope * share[part.of], np.tile(sums - expected, (len(slope), 1))
+        drop = _linear_drop(part, slope, None, centred, rate)
     elif b.metric.kind == "confusion":
         mean, variance, drop = _confusion(b, part, cells, rate)
     else:
@@ -118,9 +133,9 @@ def _work_out(b: Belief, into: Moments, groups: NDArray[np.intp], cells: slice) 
         mean, variance = _linear(b, part, cells, worth, costs)
         drop = _linear_drop(part, worth, costs, _centred(part, mean), rate)
         mean = mean + offset[:, None]
-    expected, spread = _mixed(part, mean, variance)
-    into.mean[groups], into.variance[groups] = expected, spread
+    into.mean[groups], into.variance[groups] = _mixed(part, mean, variance)
     into.drop[cells] = np.where(part.left[:, 0] > 0, drop, 0.0)
+    return total
 
 
 def _part(b: Belief, groups: NDArray[np.intp], cells: slice) -> _Part:
@@ -176,7 +191,10 @@ def _weights(
     likelihood = special.gammaln(a) + special.gammaln(total - a) - _log_norm(b)[cells]
     if not _has_even_strength(b):
         likelihood += special.gammaln(b.alpha[cells] + b.beta[cells]) - special.gammaln(total)
-    logs = np.log(b.node) + np.add.reduceat(likelihood, begin, axis=0)
+    by_group = np.add.reduceat(likelihood, begin, axis=0)
+    if b.metric.pooled:
+        by_group = np.tile(by_group.sum(axis=0), (groups.size, 1))
+    logs = np.log(b.node) + by_group
     weight = np.exp(logs - logs.max(axis=1, keepdims=True))
     normalised: Floats = weight / weight.sum(axis=1, keepdims=True)
     return normalised

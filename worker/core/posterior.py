@@ -147,6 +147,10 @@ def _law(b: Belief, g: int) -> Marginal:
 
 
 def _sampled(b: Belief, g: int, cells: slice) -> SampledMarginal:
+    if b.metric.pooled:
+        if "joint_draws" not in b._memo:
+            b._memo["joint_draws"] = draw(b, np.random.default_rng(_N_DRAWS), _N_DRAWS)
+        return SampledMarginal(np.sort(b._memo["joint_draws"][:, g]))
     part = _only(b, g, cells)
     m, errors = part.metric, part.errors
     arrays = (

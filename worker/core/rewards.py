@@ -12,19 +12,25 @@ Floats = NDArray[np.float64]
 def question_drop(b: Belief) -> Floats:
     """(C,) how far a label in each cell is expected to lower the squared error that is estimated.
 
-    That is sum_g p_g Var(V_g), or p_g^2 where the groups' sum is asked (the ECE of a pool).
+    See `squared_error`.
 
     Source:
         The reward for groupwise accuracy of Ji, Logan, Smyth & Steyvers (AAAI 2021), Table 1;
         here under the predictive, for every metric.
     """
-    return group_weight(b)[b.group] * moments(b).drop
+    drop = moments(b).drop
+    return drop if b.metric.pooled else group_share(b)[b.group] * drop
 
 
-def group_weight(b: Belief) -> Floats:
-    """(G,) what a group's variance counts in the squared error that is estimated."""
-    share = group_share(b)
-    return share**2 if b.metric.pooled else share
+def squared_error(b: Belief) -> float:
+    """The expected squared error of what is estimated: sum_g p_g Var(V_g) over groups with items.
+
+    Where the groups' weighted sum is asked (the ECE of a pool), the variance of that.
+    """
+    known = moments(b)
+    if known.total is not None:
+        return known.total[1]
+    return float(np.nansum(group_share(b) * known.variance))
 
 
 def drawn_drop(b: Belief, theta: Floats) -> Floats:

@@ -7,7 +7,7 @@ a simulation, which labels in the order of claims, goes through the same fits.
 
 from bisect import bisect_right
 
-_FIRST, _LEAST_STEP, _GROWTH, _LAST = 8, 4, 1.2, 10**9
+_FIRST, _LEAST_STEP, _GROWTH, _LAST = 8, 4, 1.1, 10**9
 
 
 def _points() -> tuple[int, ...]:

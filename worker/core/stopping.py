@@ -16,10 +16,10 @@ from worker.core.guarantee import (
     region_of,
     width,
 )
-from worker.core.posterior import interval, variance
+from worker.core.posterior import interval
 from worker.core.question import TASK_OF_RULE, Question, StopRule
 from worker.core.ranking import mrr_confidence, ranking
-from worker.core.rewards import group_weight
+from worker.core.rewards import squared_error
 
 Reason = Literal["answered", "budget", "exhausted", "open"]
 RegionName = Literal["below", "within", "above"]
@@ -229,7 +229,7 @@ def _estimate(b: Belief, rule: StopRule) -> _Report:
     sizes = group_size(b)
     filled = np.flatnonzero(sizes)
     if rule.kind == "rmse":
-        value = float(np.sqrt(group_weight(b)[filled] @ variance(b)[filled]))
+        value = float(np.sqrt(squared_error(b)))
     else:
         value = float(np.diff(interval(b)[filled]).max())
     return _Report(holds=value <= rule.target, groups=tuple(filled.tolist()), value=value)

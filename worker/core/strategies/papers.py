@@ -11,13 +11,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, by_group, cells_of
+from worker.core.belief import Belief, by_group, cells_of, group_share
 from worker.core.comparison import lookahead, pairs_asked, regions
 from worker.core.drawing import draw, draw_cells
 from worker.core.metrics import AFFINE
 from worker.core.moments import moments
 from worker.core.question import Question
-from worker.core.rewards import drawn_drop, group_weight, question_drop
+from worker.core.rewards import drawn_drop, question_drop
 from worker.core.strategies.picking import (
     Choice,
     Floats,
@@ -243,7 +243,9 @@ def _most_sharpening(belief: Belief, left: Ints, pending: Ints, rng: Rng) -> Cho
         reward, numbers = question_drop(expected), {}
     else:
         theta = draw_cells(expected, rng)
-        reward = group_weight(belief)[belief.group] * drawn_drop(expected, theta)
+        share = group_share(belief)
+        weight = share**2 if belief.metric.pooled else share
+        reward = weight[belief.group] * drawn_drop(expected, theta)
         numbers = {"drawn": theta}
     cell = argmax(np.where(left > 0, reward, -np.inf), rng)
     return choice(
