@@ -112,7 +112,17 @@ def headline(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
         else "Everything is labelled:",
         "budget": "The budget is spent, and the question is not answered: at present",
     }[verdict.reason]
+    if verdict.reason == "open" and _waits_for_confirmation(assessment, verdict):
+        start = "Nearly: a few more labels have to confirm that at present"
     return f"{start} {_and_labels(assessment, belief, verdict)}"
+
+
+def _waits_for_confirmation(assessment: Assessment, verdict: Verdict) -> bool:
+    """Whether the rule holds now, but not yet at as many looks as the plan wants."""
+    wanted = assessment.rule.confidence
+    if assessment.guard is not None or wanted is None or verdict.confidence is None:
+        return False
+    return assessment.plan.stop.looks > 1 and verdict.confidence >= wanted
 
 
 def headline_by_hand(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:

@@ -17,6 +17,7 @@ def write_plan(
     question: str = "{task: identify}",
     stop: str = "{mrr: {confidence: 0.95}}",
     groups: str = "predicted_class",
+    strata: int | None = None,
     by_probabilities: bool = False,
     more: str = "",
 ) -> Path:
@@ -48,7 +49,8 @@ def write_plan(
     plan.write_text(
         "seed: 7\n"
         f"pool: {{predictions: predictions.csv, {said}, groups: {groups},"
-        f" classes: [{', '.join(CLASSES)}]}}\n"
+        f" classes: [{', '.join(CLASSES)}]"
+        f"{'' if strata is None else f', strata: {strata}'}}}\n"
         f"question: {question}\n"
         f"prior: {prior}\n"
         f"strategy: {strategy}\n"

@@ -60,7 +60,7 @@ STANDING = Standing("running", 24, 24, {}, {}, {}, {"1": 5}, 0)
 
 
 def test_the_least_accurate_class_is_named_with_how_sure_it_is(tmp_path):
-    work = assessment(tmp_path, "question: {task: identify}\n")
+    work = assessment(tmp_path, "question: {task: identify}\nstop: {looks: 1}\n")
     belief = work.believe(tally_of(work, {"a": (0, 3), "b": (3, 0), "c": (2, 0), "d": (3, 0)}))
     verdict = work.decide(belief, 24)
     assert verdict.confidence is not None
@@ -69,6 +69,13 @@ def test_the_least_accurate_class_is_named_with_how_sure_it_is(tmp_path):
     assert finding(work, belief, verdict) == f"“a” is the least accurate class, {said} sure"
     assert headline(work, belief, verdict).startswith("Enough is known: “a”")
     assert headline(work, belief, verdict).endswith("11 of 24 items labelled.")
+
+
+def test_a_claim_that_is_not_confirmed_yet_says_what_it_waits_for(tmp_path):
+    work = assessment(tmp_path, "question: {task: identify}\n")
+    belief = work.believe(tally_of(work, {"a": (0, 3), "b": (3, 0), "c": (2, 0), "d": (3, 0)}))
+    said = headline(work, belief, work.decide(belief, 24))
+    assert said.startswith("Nearly: a few more labels have to confirm that at present “a”")
 
 
 def test_when_everything_is_labelled_it_is_certain(tmp_path):

@@ -46,14 +46,20 @@ def decided(work: Assessment, tally: Counter[str], left: int = LEFT) -> Verdict:
     return work.decide(work.believe(tally), left, work.earlier(tally))
 
 
-def test_one_look_is_enough_by_default(tmp_path):
+def test_three_looks_are_asked_for_by_default_and_one_of_bounds_that_hold_at_any_time(tmp_path):
     work = at_work(tmp_path, "{mrr: {}}")
-    assert work.decide(work.believe(tally_of(work, "cow")), LEFT).reason == "answered"
+    belief = work.believe(tally_of(work, "cow"))
+    assert work.decide(belief, LEFT).reason == "open"
+    assert work.decide(belief, LEFT, [belief]).reason == "open"
+    assert work.decide(belief, LEFT, [belief, belief]).reason == "answered"
+    once = at_work(tmp_path / "once", "{mrr: {}, looks: 1}")
+    assert once.decide(belief, LEFT).reason == "answered"
+    assert at_work(tmp_path / "bounds", "{guarantee: anytime}").plan.stop.looks == 1
 
 
 @pytest.mark.parametrize("prior", ["uniform", "empirical"])
 def test_a_finding_stays_open_until_two_more_looks_confirm_it(tmp_path, prior):
-    once = at_work(tmp_path / "once", "{mrr: {confidence: 0.9}}", prior)
+    once = at_work(tmp_path / "once", "{mrr: {confidence: 0.9}, looks: 1}", prior)
     work = at_work(tmp_path, "{mrr: {confidence: 0.9}, looks: 3}", prior)
     tally = tally_of(work, "cow")
     stages = [k for k, point in enumerate(POINTS, start=1) if point <= N_LABELS]

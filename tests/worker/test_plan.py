@@ -48,10 +48,10 @@ def test_the_smallest_plan_gets_the_documented_defaults(tmp_path):
 
     assert (plan.seed, plan.population, plan.strategy) == (1, "finite", "assay")
     assert (plan.prior.kind, plan.prior.strength) == ("empirical", 2)
-    assert (plan.pool.id, plan.pool.strata, plan.pool.groups) == ("item_id", 8, "predicted_class")
+    assert (plan.pool.id, plan.pool.strata, plan.pool.groups) == ("item_id", 16, "predicted_class")
     assert (plan.stop.kind, plan.stop.target, plan.stop.confidence) == ("mrr", 0.99, 0.95)
     assert (plan.stop.guarantee, plan.stop.budget) == ("posterior", None)
-    assert (plan.stop.min_per_group, plan.stop.looks) == (0, 1)
+    assert (plan.stop.min_per_group, plan.stop.looks) == (0, 3)
     assert (plan.question.metric, plan.question.which) == ("accuracy", "lowest")
     assert (plan.annotation.per_item, plan.annotation.rule, plan.annotation.skips) == (
         1,

@@ -86,20 +86,21 @@ def test_the_worst_groups_are_asked_for_by_default(tmp_path, metric, which):
 @pytest.mark.parametrize(
     ("parts", "kind", "strength", "strata"),
     [
-        ({}, "empirical", 2, 8),
-        (ONLY_SCORES, "empirical", 2, 8),
+        ({}, "empirical", 2, 16),
+        (ONLY_SCORES, "empirical", 2, 16),
+        ({"stop__guarantee": "anytime"}, "empirical", 2, 2),
         (NO_SCORES, "uniform", 2, 1),
         ({"prior__kind": "uniform"}, "uniform", 2, 1),
         ({"prior__kind": "informative"}, "informative", 2, 1),
         ({"population": "infinite"}, "empirical", 2, 1),
         ({"pool__strata": 3}, "empirical", 2, 3),
-        ({"question__metric": "confusion"}, "empirical", 1, 8),
+        ({"question__metric": "confusion"}, "empirical", 1, 16),
         ({"question__metric": "confusion", "prior__kind": "informative"}, "informative", 1, 1),
         ({"question": COST, "prior__kind": "uniform"}, "uniform", 1, 1),
-        ({"question": COST, "prior__strength": 4}, "empirical", 4, 8),
+        ({"question": COST, "prior__strength": 4}, "empirical", 4, 16),
         ({"question__metric": "ece"}, "empirical", 2, 1),
-        ({"question__metric": "ece", "pool__groups": "score_bin(10)"}, "empirical", 2, 8),
-        ({"question": TPR, "pool__groups": "region"}, "empirical", 2, 8),
+        ({"question__metric": "ece", "pool__groups": "score_bin(10)"}, "empirical", 2, 16),
+        ({"question": TPR, "pool__groups": "region"}, "empirical", 2, 16),
     ],
 )
 def test_prior_and_strata_follow_from_the_scores_the_metric_and_the_population(

@@ -277,7 +277,7 @@ def test_drawn_truths_are_as_accurate_as_the_prior_expects(tmp_path):
 
 def test_cells_of_a_group_are_drawn_with_the_same_group_effect(tmp_path):
     """Else groups of many cells would all be alike, and too certain."""
-    plan = write_plan(tmp_path, prior="{kind: empirical}")
+    plan = write_plan(tmp_path, prior="{kind: empirical}", strata=4)
     assessment, _ = at_work(plan)
     differing = prior_of(Hyperparameters(log_tau=0.7), scores(assessment.pool))
     prior = with_prior(assessment.first, *differing)

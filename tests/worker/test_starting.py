@@ -166,7 +166,7 @@ def test_a_label_that_is_no_class_of_the_pool_is_refused_with_its_cure(tmp_path,
         ),
         (
             "{task: identify, metric: accuracy, tolerance: 0.02}",
-            ["the lowest accuracy (tolerance 0.02)", "empirical prior, 8 strata", "mrr 0.99"],
+            ["the lowest accuracy (tolerance 0.02)", "empirical prior, 16 strata", "mrr 0.99"],
         ),
         ("{task: estimate, metric: bias}", ["the overconfidence of each", "rmse 0.02"]),
     ],

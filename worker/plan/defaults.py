@@ -4,7 +4,10 @@ from typing import Any
 
 from worker.plan.question_part import DEFAULT_BINS
 
-DEFAULT_STRATA = 8
+DEFAULT_STRATA = 16
+# A guarantee that holds at any time believes no score: it needs labels in every cell.
+DEFAULT_STRATA_ANYTIME = 2
+DEFAULT_LOOKS = 3
 
 
 def usual_strength(metric: object) -> float:
@@ -20,9 +23,11 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
 
     What is there stays as it is, also where it is wrong: that is for the checks to say.
     """
-    pool, question, prior = (values.get(key, {}) for key in ("pool", "question", "prior"))
-    if not (isinstance(pool, dict) and isinstance(question, dict) and isinstance(prior, dict)):
+    parts = [values.get(key, {}) for key in ("pool", "question", "prior", "stop")]
+    if not all(isinstance(part, dict) for part in parts):
         return values
+    pool, question, prior, stop = parts
+    is_anytime = stop.get("guarantee") == "anytime"
     has_scores = pool.get("probabilities") is not None or pool.get("score") is not None
     metric = question.get("metric")
     is_ece_in_groups = metric == "ece" and not _has_bins(pool.get("groups"))
@@ -38,9 +43,12 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
         and has_scores
         and not is_ece_in_groups  # its cells are the bins
     )
-    filled = values | {"prior": prior}
+    # Looked at after every label, a posterior claim about a near tie is soon made by chance.
+    stop = {"looks": 1 if is_anytime else DEFAULT_LOOKS} | stop
+    filled = values | {"prior": prior, "stop": stop}
     if "pool" in values:
-        filled["pool"] = {"strata": DEFAULT_STRATA if is_stratified else 1} | pool
+        usual = DEFAULT_STRATA_ANYTIME if is_anytime else DEFAULT_STRATA
+        filled["pool"] = {"strata": usual if is_stratified else 1} | pool
     if "question" in values:
         filled["question"] = question
     return filled

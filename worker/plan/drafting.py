@@ -139,7 +139,7 @@ pool:
   # predicted_class, score_bin(10), equal_mass_bin(10), superclass(map.csv) (columns class and
   # superclass), a column's name, or a list of these for their product.
   groups: predicted_class
-  strata: 8                    # strata of the score inside every group; 1: none
+  strata: 16                   # strata of the score inside every group; 1: none
 
 question:
   # identify: which groups are the worst (or best)?   compare: do groups differ?
@@ -170,7 +170,7 @@ stop:
   guarantee: posterior         # or anytime: holds however often one looks, and costs more labels
   budget: null                 # at most so many labels; null: no limit
   min_per_group: 0             # labels that every group must have before the rule may fire
-  looks: 1                     # the rule must hold at so many consecutive looks
+  looks: 3                     # the rule must hold at so many looks, 10% more labels apart
 
 annotation:
   control: null                # name of the <Choices> in the labelling config; null: the only one
