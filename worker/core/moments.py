@@ -15,8 +15,8 @@ from worker.core.belief import Belief, cells_of, filled_groups, group_size, star
 
 Floats = NDArray[np.float64]
 
-# Up to so many changed groups are worked out one by one; more are not faster than all at once.
-_FEW = 8
+# A group worked out alone takes as long as so many (cells x nodes) worked out together.
+_OVERHEAD = 2500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +67,7 @@ def carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
     if old is None and "stale_moments" in b._memo:
         old, stale = b._memo["stale_moments"]
         stale = tuple({*stale, *groups})
-    if old is not None and len(stale) <= _FEW:
+    if old is not None and len(stale) <= 1 + b.alpha.size // _OVERHEAD:
         after._memo["stale_moments"] = old, stale
 
 

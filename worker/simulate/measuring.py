@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.core.belief import Belief, group_share
+from worker.core.marginals import SLACK
+from worker.core.question import Question
 from worker.core.ranking import mrr, ranking
 from worker.core.schedule import is_due
 from worker.core.stopping import Reason, is_far_from_holding
@@ -97,6 +99,19 @@ def looks(until: int, budget: int | None) -> Iterator[int]:
     yield until
 
 
+def _only_set(truth: Floats, question: Question) -> NDArray[np.bool_] | None:
+    """(G,) the groups looked for, if only one set of them is right; its ranks are soon found."""
+    values = truth if question.which == "lowest" else -truth
+    if question.task != "identify" or question.tolerance or question.top >= truth.size:
+        return None
+    ordered = np.sort(values)  # groups without items come last
+    last, next_one = ordered[question.top - 1 : question.top + 1]
+    if next_one - last <= SLACK:
+        return None
+    members: NDArray[np.bool_] = values <= last
+    return members
+
+
 class Log:
     """Writes down what a run measures, at the labels where there is something to measure."""
 
@@ -109,6 +124,7 @@ class Log:
         self.rmse: list[float] = []
         self.pooled: list[float] = []
         self.belief = assessment.first
+        self.members = _only_set(truth, self.question)
         # what was believed at the points of the schedule, latest first
         self.earlier: deque[Belief] = deque(maxlen=assessment.plan.stop.looks)
         is_ranked = self.question.task == "identify" and not measures.only_stop
@@ -180,6 +196,10 @@ class Log:
     def _rank(self) -> None:
         q = self.question
         order = ranking(self.belief, q.which)
+        if self.members is not None:
+            ahead = np.flatnonzero(self.members[order]) - np.arange(q.top)
+            self.mrr.append(float((1 / (1 + ahead)).mean()))
+            return
         self.mrr.append(float(mrr(order, self.truth[None], q.top, q.which, q.tolerance)[0]))
 
     def _estimate(self) -> None:
