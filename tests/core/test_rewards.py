@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.core.belief import Belief, unlabelled
+from worker.core.drawing import draw
 from worker.core.metrics import Metric
 from worker.core.moments import moments
 from worker.core.posterior import variance
-from worker.core.rewards import drawn_drop, question_drop
+from worker.core.rewards import drawn_drop, question_drop, squared_error
 from worker.core.supposing import labelled
 
 counts = st.integers(0, 9).flatmap(
@@ -66,12 +67,38 @@ def test_the_last_label_leaves_no_variance():
     assert moments(b).drop[0] == pytest.approx(variance(b)[0])
 
 
-def test_a_large_group_counts_by_its_share_and_by_its_square_where_the_sum_is_asked():
+def test_a_large_group_counts_by_its_share():
     cells, group = [(40, 3, 5), (10, 0, 0)], [0, 1]
-    drop = moments(belief(cells, group)).drop
-    assert question_drop(belief(cells, group)) == pytest.approx(drop * [0.8, 0.2])
-    summed = belief(cells, group, metric=Metric(pooled=True))
-    assert question_drop(summed) == pytest.approx(drop * [0.64, 0.04])
+    b = belief(cells, group)
+    assert question_drop(b) == pytest.approx(moments(b).drop * [0.8, 0.2])
+    assert squared_error(b) == pytest.approx(moments(b).variance @ [0.8, 0.2])
+
+
+def test_bins_that_are_summed_are_the_ece_of_one_group_whose_bins_they_are():
+    """The nodes are then shared by all bins, and a label in one tells of all."""
+    rng = np.random.default_rng(5)
+    size, bins = np.array([40, 30, 20, 60]), np.array([0, 0, 1, 2])
+    right, wrong = np.array([3, 0, 4, 9]), np.array([2, 1, 0, 1])
+    alpha, beta = rng.uniform(1, 6, (2, 4, 3))
+    score, node = np.array([0.6, 0.7, 0.8, 0.95]), np.array([0.3, 0.5, 0.2])
+
+    def about(group, n_groups, metric):
+        counts = (group, size, right, wrong, alpha, beta, n_groups, "finite", node)
+        return Belief(*counts, metric=metric)
+
+    apart = about(bins, 3, Metric("ece", score=score, unit=np.zeros(4, np.int64), pooled=True))
+    one = about(np.zeros(4, np.int64), 1, Metric("ece", score=score, unit=bins))
+    mean, variance = moments(apart).total
+    assert mean == pytest.approx(moments(one).mean[0])
+    assert variance == pytest.approx(moments(one).variance[0]) == squared_error(apart)
+    assert question_drop(apart) == pytest.approx(moments(one).drop)
+    assert moments(labelled(apart, 2, 1)).total == pytest.approx(
+        (moments(labelled(one, 2, 1)).mean[0], moments(labelled(one, 2, 1)).variance[0])
+    )
+    share = np.bincount(bins, size) / size.sum()
+    drawn = draw(apart, rng, 4000) @ share
+    assert drawn.mean() == pytest.approx(mean, abs=4 * np.sqrt(variance / 4000) + 0.004)
+    assert drawn.var() == pytest.approx(variance, rel=0.15)
 
 
 def test_drawn_rates_need_one_entry_a_cell():

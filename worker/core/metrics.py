@@ -56,6 +56,12 @@ class Metric:
                 f"metric is {self.kind!r}, expected one of {', '.join(get_args(MetricKind))}."
             )
 
+        if self.pooled and self.kind != "ece":
+            raise ValueError(
+                f"the metric {self.kind} is pooled, but only of an ece the groups' sum is asked; "
+                "leave `pooled` out."
+            )
+
     @property
     def counts_errors(self) -> bool:
         """Whether the kinds of errors matter, and not only right and wrong."""
