@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.core.belief import Belief, group_labelled, group_right, group_size, unlabelled
+from worker.core.confusion import confusion_mean
 from worker.core.guarantee import ends, misses
-from worker.core.moments import confusion_mean
 from worker.core.posterior import highest_density_interval, interval, mean
 from worker.core.stopping import Verdict
 from worker.filling import unclaimed_cells

@@ -18,8 +18,9 @@ from tests.core.enumeration import (
     node_weights,
 )
 from worker.core.belief import Belief, group_size, unlabelled
+from worker.core.confusion import confusion_mean
 from worker.core.metrics import Errors, Metric
-from worker.core.moments import confusion_mean, moments
+from worker.core.moments import moments
 from worker.core.supposing import labelled, with_pending
 
 LINEAR = ("accuracy", "bias", "cost", "confusion")

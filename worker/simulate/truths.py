@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.believing import scores
 from worker.core.belief import Belief
+from worker.core.confusion import confusion_mean
 from worker.core.drawing import dirichlets, draw_cells
 from worker.core.empirical import WEAK, Hyperparameters, prior_of
-from worker.core.moments import confusion_mean
 from worker.core.posterior import mean
 from worker.core.supposing import with_prior, with_tally
 

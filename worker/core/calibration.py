@@ -1,0 +1,43 @@
+"""Calibration error: a sum of absolute gaps between scores and accuracies, bin by bin."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from worker.core.belief import Belief
+from worker.core.parts import Part
+
+Floats = NDArray[np.float64]
+
+
+def calibration_error(b: Belief, part: Part, cells: slice) -> tuple[Floats, Floats, Floats]:
+    """ECE: (g, U) mean and variance, and the slope (c, U) of the value in each cell's accuracy.
+
+    A bin's s - theta is taken for normal, so |s - theta| is folded normal; the slope has the sign
+    of the mean and the size by which folding shrinks the standard deviation.
+    """
+    unit = b.metric.unit[cells]
+    is_first = np.ones(unit.size, dtype=bool)
+    is_first[1:] = (np.diff(part.of) != 0) | (np.diff(unit) != 0)
+    first = np.flatnonzero(is_first)
+    bin_of = np.cumsum(is_first) - 1
+
+    def over_bins(values: Floats) -> Floats:
+        summed: Floats = np.add.reduceat(values, first, axis=0)
+        return summed
+
+    items = np.maximum(over_bins(b.size[cells, None].astype(np.float64)), 1)
+    score = over_bins((np.nan_to_num(b.metric.score[cells]) * b.size[cells])[:, None]) / items
+    gap = score - over_bins(part.known[:, None] + part.mass * part.rho) / items
+    variance = np.maximum(over_bins(part.spread) / items**2, 1e-300)
+    sd = np.sqrt(variance)
+    folded = sd * np.sqrt(2 / np.pi) * np.exp(-(gap**2) / (2 * variance)) + gap * special.erf(
+        gap / (sd * np.sqrt(2))
+    )
+    folded_variance = np.maximum(variance + gap**2 - folded**2, 0.0)
+    share = items / part.size[part.of[first], None]
+    group_begin = np.searchsorted(part.of[first], np.arange(part.size.size))
+    mean: Floats = np.add.reduceat(share * folded, group_begin, axis=0)
+    total: Floats = np.add.reduceat(share**2 * folded_variance, group_begin, axis=0)
+    slope = -np.sign(gap) * np.sqrt(np.minimum(folded_variance / variance, 1.0))
+    return mean, total, slope[bin_of]
