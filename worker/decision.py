@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.core.belief import Belief, group_labelled, group_right, group_size, unlabelled
 from worker.core.confusion import confusion_mean
+from worker.core.entries import confusion_interval
 from worker.core.guarantee import ends, misses
 from worker.core.posterior import highest_density_interval, interval, mean
 from worker.core.stopping import Verdict
@@ -118,19 +119,24 @@ def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
 
     mean, low to high: of the metric's value, with the equal-tailed 95% interval; hpdi_low to
     hpdi_high: the narrowest one. For the metric confusion these are of the accuracy, and
-    `confusion` has the mean share of every true class among the group's items.
+    `confusion`, `confusion_low` and `confusion_high` have the share of every true class among the
+    group's items: mean and 95% interval.
     """
     size, labelled, right = group_size(belief), group_labelled(belief), group_right(belief)
     bounds = np.column_stack([mean(belief), interval(belief), highest_density_interval(belief)])
     names = ("mean", "low", "high", "hpdi_low", "hpdi_high")
-    shares = confusion_mean(belief) if belief.metric.kind == "confusion" else None
+    of_classes: dict[str, NDArray[np.float64]] = {}
+    if belief.metric.kind == "confusion":
+        low, high = np.moveaxis(confusion_interval(belief), 2, 0)
+        means = confusion_mean(belief)
+        of_classes = {"confusion": means, "confusion_low": low, "confusion_high": high}
     rows = []
     for g, name in enumerate(assessment.pool.group_names):
         row: dict[str, Any] = {"group": name, "size": int(size[g])}
         row |= {"labelled": int(labelled[g]), "right": int(right[g])}
         row |= dict(zip(names, map(_rounded, bounds[g]), strict=True))
-        if shares is not None:
-            row["confusion"] = _by_class(assessment, g, shares[g]) if size[g] else None
+        for key, shares in of_classes.items():
+            row[key] = _by_class(assessment, g, shares[g]) if size[g] else None
         rows.append(row)
     return rows
 

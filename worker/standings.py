@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from worker.core.belief import Belief, group_share, group_size
-from worker.core.drawing import draw
+from worker.core.belief import Belief, group_size
+from worker.core.posterior import draws, whole
 
 Floats = NDArray[np.float64]
 
-_N_DRAWS = 2000
-_SEED = 2000  # always the same draws: the same tally has the same standings
 _DECIMALS = 12  # k1 / N1 and k2 / N2 may be the same number, and differ by rounding
 
 
@@ -24,7 +22,7 @@ class Standings:
 
     p_lowest, p_highest: (G,) that no group's value is lower, or higher; tied groups all count.
     rank, rank_low, rank_high: (G,) median and 95% interval of the rank; 1 is the lowest value.
-    overall: mean, low and high of the groups' mean weighted by their shares of the pool.
+    overall: mean and 95% interval of the groups' mean weighted by their shares of the pool.
     """
 
     p_lowest: Floats
@@ -38,8 +36,7 @@ class Standings:
 def standings(belief: Belief) -> Standings:
     """Compare the groups' values in posterior draws, always the same ones for the same tally."""
     filled = np.flatnonzero(group_size(belief))
-    values = draw(belief, np.random.default_rng(_SEED), _N_DRAWS)[:, filled]
-    exact = values.round(_DECIMALS)
+    exact = draws(belief)[:, filled].round(_DECIMALS)
     ranks = stats.rankdata(exact, method="min", axis=1)
     low, middle, high = np.quantile(ranks, [0.025, 0.5, 0.975], axis=0, method="inverted_cdf")
 
@@ -48,13 +45,11 @@ def standings(belief: Belief) -> Standings:
         spread[filled] = numbers
         return spread
 
-    whole = values @ group_share(belief)[filled]
-    bounds = np.quantile(whole, [0.025, 0.975])
     return Standings(
         p_lowest=of_all((exact == exact.min(axis=1, keepdims=True)).mean(axis=0)),
         p_highest=of_all((exact == exact.max(axis=1, keepdims=True)).mean(axis=0)),
         rank=of_all(middle),
         rank_low=of_all(low),
         rank_high=of_all(high),
-        overall=(float(whole.mean()), float(bounds[0]), float(bounds[1])),
+        overall=whole(belief),
     )

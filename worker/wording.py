@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from worker.assessment import Assessment
 from worker.core.belief import Belief
+from worker.core.posterior import whole
 from worker.core.stopping import PairVerdict, Verdict
-from worker.standings import standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +86,16 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
         return "; ".join(said) + more + _sure(assessment, verdict)
     value = verdict.value if verdict.value is not None else float("nan")
     asked = f"{value:.4f} (asked for: {assessment.rule.target:g})"
+    held = "95% interval" if assessment.guard is None else "95% band that holds at any time"
     if assessment.meaning.metric.pooled:
-        mean, low, high = standings(belief).overall
+        mean, low, high = whole(belief)
         ece = f"the pool's expected calibration error is {mean:.4f} ({low:.4f} to {high:.4f})"
         if assessment.rule.kind == "rmse":
             return f"{ece}, with an expected error of {asked}"
-        return f"{ece}; the widest 95% interval of a bin is {asked}"
+        return f"{ece}; the width of its {held} is {asked}"
     if assessment.rule.kind == "rmse":
         return f"the expected root mean squared error of the groups' {words.names} is {asked}"
-    return f"the widest 95% interval of a group's {words.name} is {asked}"
+    return f"the widest {held} of a group's {words.name} is {asked}"
 
 
 def _of_pair(words: Words, names: Sequence[str], pair: PairVerdict, epsilon: float) -> str:

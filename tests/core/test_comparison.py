@@ -4,13 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from worker.core.belief import Belief
+from tests.core.enumeration import beliefs, made
+from worker.core.belief import Belief, unlabelled
 from worker.core.comparison import lookahead, pairs_asked, region, regions
 from worker.core.drawing import draw
+from worker.core.metrics import Metric
 from worker.core.moments import moments
 from worker.core.posterior import distribution
 from worker.core.question import Question
@@ -119,6 +121,21 @@ def test_a_label_is_not_expected_to_lower_lambda_under_the_predictive(first, sec
     assert min(lookahead(b, 0, 1, 0.1, predictive)) >= now - 1e-9
 
 
+@pytest.mark.parametrize("kind", ["accuracy", "bias"])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_lookahead_knows_what_a_label_says_of_the_node_that_strata_share(kind, data):
+    b = data.draw(beliefs(kind, population="finite", max_size=4, n_nodes=(1, 3)))
+    groups = np.unique(b.group)
+    cells = [data.draw(st.sampled_from(np.flatnonzero(b.group == g).tolist())) for g in groups]
+    theta, pair = np.full(b.group.size, 0.3), (int(groups[0]), int(groups[-1]))
+    assume(len(groups) == 2 and unlabelled(b)[cells].all())
+    found = lookahead(b, *pair, 0.1, theta, (cells[0], cells[1]))
+    for cell, value in zip(cells, found, strict=True):
+        right, wrong = (max(region(labelled(b, cell, z), *pair, 0.1)) for z in (0, 1))
+        assert value == pytest.approx(0.3 * right + 0.7 * wrong, abs=1e-11)
+
+
 def test_lookahead_labels_the_cell_that_sharpens_its_group_most():
     b = belief((20, 0, 0), (20, 9, 9), (30, 4, 4), group=[0, 0, 1])
     theta = np.array([0.2, 0.9, 0.5])
@@ -137,6 +154,42 @@ def test_regions_are_those_of_each_pair():
     b = belief((3, 0, 0), (5, 1, 2), (3, 1, 0))
     pairs = ((0, 1), (2, 1))
     assert regions(b, pairs, 0.05) == [region(b, 0, 1, 0.05), region(b, 2, 1, 0.05)]
+
+
+@pytest.mark.parametrize("metric", [Metric(), Metric("bias", score=np.linspace(0.5, 0.9, 160))])
+def test_regions_after_a_label_are_what_they_would_be_without_those_before(metric):
+    rng = np.random.default_rng(3)
+    group, none = np.repeat(np.arange(40), 4), np.zeros(160, np.int64)
+    columns = group, rng.integers(1, 60, 160), none, none
+    alpha, beta = rng.uniform(0.5, 6, (2, 160, 3))
+    b = Belief(*columns, alpha, beta, 40, node=np.full(3, 1 / 3), metric=metric)
+    pairs = pairs_asked(b, Question("compare"))
+    for cell in (5, 77, 5):
+        b = labelled(b, cell, int(rng.integers(2)))
+        found = regions(b, pairs, 0.05)
+        assert found == [region(b, *pair, 0.05) for pair in pairs]
+        assert regions(b, pairs[::-1], 0.05) == found[::-1]
+        assert np.sum(found, axis=1) == pytest.approx(np.ones(len(pairs)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "population"), [("accuracy", "infinite"), ("cost", "finite"), ("ece", "infinite")]
+)
+def test_regions_of_laws_that_are_no_counts_follow_their_labels_too(kind, population):
+    b = made(np.random.default_rng(4), kind, 9, (1, 1), (1,), population, n_groups=3)
+    pairs = pairs_asked(b, Question("compare"))
+    for cell in np.flatnonzero(unlabelled(b)).tolist():
+        regions(b, pairs, 0.05)
+        b = labelled(b, cell, 1)
+        assert regions(b, pairs, 0.05) == [region(b, *pair, 0.05) for pair in pairs]
+
+
+def test_what_was_found_before_is_not_changed_by_its_reader():
+    b = belief((30, 3, 9), (50, 10, 20))
+    found = regions(b, ((0, 1),), 0.05)
+    kept = found.copy()
+    found.clear()
+    assert regions(b, ((0, 1),), 0.05) == kept
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (0, 9), (-1, 0)])

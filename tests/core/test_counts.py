@@ -2,11 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from worker.core.counts import CountLaw, LawCache, beta_binomial, convolve, law_of, mixed_law
+from worker.core.counts import (
+    CountLaw,
+    LawCache,
+    beta_binomial,
+    convolve,
+    law_of,
+    mixed_law,
+    mixed_laws_after,
+)
 
 shapes = st.floats(0.002, 200.0)
 cells = st.tuples(st.integers(1, 12), shapes, shapes)
@@ -82,6 +90,21 @@ def test_the_cache_keeps_its_bound_and_drops_what_was_unused_for_longest():
     assert cache.get(second) is None
 
 
+def test_the_cache_keeps_the_latest_of_what_has_the_same_name():
+    cache = LawCache(max_floats=50)
+    cache.put("pairs", "old", 40)
+    cache.put("pairs", "new", 30)
+    assert cache.get("pairs") == "new"
+    assert cache.n_floats == 30
+
+
+def test_what_is_larger_than_the_cache_is_not_kept():
+    cache = LawCache(max_floats=50)
+    cache.put("laws", "large", 60)
+    assert cache.get("laws") is None
+    assert cache.n_floats == 0
+
+
 @st.composite
 def shared_cells(draw_one):
     """Unlabelled items, Betas and node weights of a group's cells."""
@@ -111,3 +134,18 @@ def test_with_one_node_both_ways_to_the_law_agree(cells):
     left, a, b, _ = cells
     one = law_of(tuple(zip(left.tolist(), a[:, 0].tolist(), b[:, 0].tolist(), strict=True)))
     assert mixed_law(left, a[:, :1], b[:, :1], np.ones(1)).pmf == pytest.approx(one.pmf, abs=1e-11)
+
+
+@given(shared_cells(), st.data())
+def test_a_label_takes_an_item_and_tells_of_its_cell_and_of_the_node(cells, data):
+    left, a, b, weight = cells
+    assume(left.any())
+    cell = data.draw(st.sampled_from(np.flatnonzero(left).tolist()))
+    one = np.eye(left.size, dtype=np.int64)[cell]
+    rate = a[cell] / (a[cell] + b[cell])
+    found = mixed_laws_after(left, a, b, weight, cell)
+    for law, p, more in zip(found, (rate, 1 - rate), ((1, 0), (0, 1)), strict=True):
+        after = [x + one[:, None] * add for x, add in zip((a, b), more, strict=True)]
+        expected = mixed_law(left - one, *after, weight * p / (weight @ p))
+        assert law.pmf == pytest.approx(expected.pmf, abs=1e-13)
+        assert law.at_least == pytest.approx(expected.at_least, abs=1e-13)

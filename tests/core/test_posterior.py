@@ -1,16 +1,19 @@
 """What is known of every group's accuracy."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from worker.core.belief import Belief, group_labelled, group_right, group_size, unlabelled
 from worker.core.drawing import draw
-from worker.core.posterior import distribution, interval, mean, variance
+from worker.core.metrics import Metric
+from worker.core.moments import moments
+from worker.core.posterior import distribution, draws, interval, mean, variance, whole
 from worker.core.supposing import labelled, with_pending
 
 
@@ -176,6 +179,47 @@ def test_pending_items_narrow_a_group_and_leave_its_mean(b):
     for g in np.flatnonzero(filled):
         support, pmf = distribution(expected, int(g))
         assert pmf @ support == pytest.approx(mean(b)[g])
+
+
+@pytest.mark.parametrize("population", ["finite", "infinite"])
+def test_kept_draws_hit_every_part_of_each_groups_law_once(population):
+    b = one_cell_groups([40, 0, 300], [7, 0, 20], [5, 0, 90], population)
+    values = draws(b)
+    assert np.isnan(values[:, 1]).all()
+    assert np.array_equal(values, draws(replace(b, _memo={})), equal_nan=True)
+    for g in (0, 2):
+        support, pmf = distribution(b, g)
+        below = (values[:, g] <= support[:, None] + 1e-12).mean(axis=1)
+        # a draw is a two-thousandth; an endless law is told by the middles of bins
+        slack = 0.001 if population == "finite" else 0.001 + 0.51 * pmf.max()
+        assert below == pytest.approx(np.cumsum(pmf), abs=slack)
+    assert abs(np.corrcoef(values[:, [0, 2]].T)[0, 1]) < 0.1
+
+
+@given(beliefs())
+def test_the_whole_is_the_sum_of_the_groups_by_their_shares(b):
+    assume(group_size(b).any())
+    average, low, high = whole(b, 0.9)
+    share = group_size(b) / group_size(b).sum()
+    assert average == pytest.approx(np.nansum(share * mean(b)))
+    sums = draw(b, np.random.default_rng(4), 4000)
+    sums = np.nansum(share * sums, axis=1)
+    assert (sums < low - 1e-9).mean() < 0.05 + 0.05
+    assert (sums > high + 1e-9).mean() < 0.05 + 0.05
+    assert ((sums > low - 1e-9) & (sums < high + 1e-9)).mean() > 0.9 - 0.05
+
+
+def test_the_whole_of_bins_that_share_a_node_is_as_uncertain_as_their_common_draws():
+    n, ones = 5, np.ones((5, 2))
+    metric = Metric("ece", score=np.linspace(0.5, 0.9, n), unit=np.arange(n), pooled=True)
+    none = np.zeros(n, np.int64)
+    b = Belief(np.arange(n), none + 200, none, none, ones * [1, 90], ones * [90, 1], n,
+               node=np.array([0.5, 0.5]), metric=metric)  # fmt: skip
+    average, low, high = whole(b)
+    assert average == pytest.approx(moments(b).total[0])
+    assert low == pytest.approx(0.29, abs=0.02)  # nearly all are right
+    assert high == pytest.approx(0.69, abs=0.02)  # nearly all are wrong
+    assert draws(b) is draws(b)
 
 
 def test_a_belief_cannot_be_changed_behind_its_back():

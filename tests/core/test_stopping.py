@@ -1,5 +1,7 @@
 """Whether enough is known, and what is then reported."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from worker.core.belief import Belief, unlabelled
 from worker.core.comparison import region
 from worker.core.metrics import Errors, Metric
-from worker.core.posterior import interval, variance
+from worker.core.posterior import interval, variance, whole
 from worker.core.question import Question, StopRule
 from worker.core.ranking import set_confidence
 from worker.core.stopping import decide
@@ -134,6 +136,16 @@ def test_estimating_by_width_looks_at_the_widest_interval():
     b = belief([300, 0, 100], [30, 0, 10], [9, 0, 9])
     v = verdict(b, Question("estimate"), StopRule("width", 0.02))
     assert v.value == pytest.approx(np.nanmax(np.diff(interval(b))))
+
+
+def test_estimating_the_ece_of_a_pool_by_width_looks_at_the_interval_of_the_sum():
+    size, score = [300, 0, 100], np.array([0.9, 0.5, 0.6])
+    b = belief(size, [30, 0, 10], [9, 0, 9])
+    pooled = replace(b, metric=Metric("ece", score=score, unit=np.arange(3), pooled=True), _memo={})
+    v = verdict(pooled, Question("estimate"), StopRule("width", 0.02))
+    _, low, high = whole(pooled)
+    assert v.value == pytest.approx(high - low)
+    assert v.value < np.nanmax(np.diff(interval(pooled)))
 
 
 labels = st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=24)

@@ -11,7 +11,7 @@ import pytest
 
 from worker.assessment import Assessment, assess
 from worker.core.stopping import Verdict
-from worker.decision import compared, decision
+from worker.decision import compared, decision, groups
 from worker.ledger import Header, Standing
 from worker.plan import load_plan
 from worker.plan.question_part import QuestionPlan
@@ -188,6 +188,17 @@ def test_a_confusion_matrix_is_told_by_true_class(tmp_path):
     )
     assert said["groups"][0]["confusion"] == {"a": 0, "b": 0, "c": 1, "d": 0}
     assert said["groups"][1]["confusion"] == {"a": 0, "b": 1, "c": 0, "d": 0}
+    for end in ("confusion_low", "confusion_high"):  # all is labelled
+        assert said["groups"][1][end] == said["groups"][1]["confusion"]
+
+
+def test_every_entry_of_a_confusion_matrix_has_an_interval(tmp_path):
+    work = assessment(tmp_path, "question: {task: estimate, metric: confusion}\n")
+    for row in groups(work, work.believe({"0:0:0:a": 1, "0:0:0:c": 2})):
+        for name in "abcd":
+            low, high = row["confusion_low"][name], row["confusion_high"][name]
+            assert 0 <= low <= row["confusion"][name] <= high <= 1
+            assert low < high
 
 
 def test_the_pool_s_calibration_error_has_an_interval(tmp_path):
@@ -198,6 +209,24 @@ def test_the_pool_s_calibration_error_has_an_interval(tmp_path):
     text = finding(work, belief, work.decide(belief, 24))
     mean, low, high = map(float, re.findall(r"0\.\d{4}", text)[:3])
     assert low < mean < high
+
+
+@pytest.mark.parametrize(
+    ("stop", "held"),
+    [("width: 0.1", "95% interval"), ("width: 0.1, guarantee: anytime", "95% band")],
+)
+def test_the_width_that_is_asked_of_a_pool_s_calibration_error_is_its_own(tmp_path, stop, held):
+    work = assessment(
+        tmp_path,
+        f"question: {{task: estimate, metric: ece}}\nstop: {{{stop}}}\n",
+        ", groups: score_bin(5)",
+    )
+    belief = work.believe({})
+    verdict = work.decide(belief, 24)
+    text = finding(work, belief, verdict)
+    assert f"the width of its {held}" in text
+    low, high = map(float, re.findall(r"0\.\d{4}", text)[1:3])
+    assert held == "95% band" or verdict.value == pytest.approx(high - low, abs=2e-4)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,9 @@ from scipy import stats
 from tests.worker.simulated_pool import CLASSES, N_ITEMS, write_plan
 from worker.assessment import Assessment, assess
 from worker.believing import scores
+from worker.core.belief import group_share
 from worker.core.empirical import Hyperparameters, prior_of
+from worker.core.posterior import mean
 from worker.core.question import Question
 from worker.core.supposing import with_prior
 from worker.plan import load_plan
@@ -257,6 +259,27 @@ def test_an_estimate_is_right_if_the_truth_is_as_near_as_was_said(tmp_path, rule
 
     assert is_right(assessment, verdict, belief, truth)
     assert not is_right(assessment, verdict, belief, np.clip(truth + 0.3, 0, 1) - 0.1)
+
+
+@pytest.mark.parametrize("guarantee", ["posterior", "anytime"])
+def test_the_width_of_a_pools_calibration_error_is_a_claim_about_the_pool_not_its_bins(
+    tmp_path, guarantee
+):
+    plan = write_plan(
+        tmp_path,
+        question="{task: estimate, metric: ece}",
+        groups="score_bin(5)",
+        stop=f"{{width: 0.1, guarantee: {guarantee}}}",
+    )
+    assessment, outcome = at_work(plan)
+    belief, verdict = verdict_after(assessment, outcome, 100)
+    share, truth = group_share(belief), mean(belief)
+    first, second = np.flatnonzero(share)[[0, -1]]
+    truth[first] += 0.5  # far from what is believed of two bins, but not of their sum
+    truth[second] -= 0.5 * share[first] / share[second]
+
+    assert is_right(assessment, verdict, belief, truth)
+    assert not is_right(assessment, verdict, belief, truth + 1)
 
 
 # --- drawn truths --------------------------------------------------------------------------------

@@ -1,10 +1,13 @@
 """Where groups stand: P(lowest), P(highest), ranks with intervals, and the pool as a whole."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from worker.core.belief import Belief
-from worker.core.posterior import mean
+from worker.core.metrics import Metric
+from worker.core.posterior import mean, whole
 from worker.core.ranking import set_confidence
 from worker.standings import standings
 
@@ -46,6 +49,12 @@ def test_the_pool_as_a_whole_is_the_groups_mean_by_their_shares():
     average, low, high = standings(b).overall
     assert average == pytest.approx(float(mean(b) @ [0.2, 0.3, 0.5]), abs=0.01)
     assert low < average < high
+
+
+def test_the_pools_calibration_error_is_said_as_in_the_headline():
+    metric = Metric("ece", score=np.array([0.5, 0.7, 0.9]), unit=np.arange(3), pooled=True)
+    b = replace(belief([3, 8, 2], [5, 2, 4], [20, 30, 50]), metric=metric, _memo={})
+    assert standings(b).overall == whole(b)
 
 
 def test_the_same_tally_has_the_same_standings():

@@ -1,27 +1,24 @@
 """Whether one group is practically less, equally or more accurate than another."""
 
-from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from worker.core.belief import Belief, group_size, unlabelled
-from worker.core.marginals import BetaMarginal, FiniteMarginal, Marginal
+from worker.core.counts import LawCache
+from worker.core.laws import laws_after
+from worker.core.marginals import Marginal
 from worker.core.moments import moments
+from worker.core.pairwise import Region, regions_of
 from worker.core.posterior import marginal, marginals
 from worker.core.question import Question
-from worker.core.supposing import labelled
 
 Floats = NDArray[np.float64]
-Region = tuple[float, float, float]
+Pairs = tuple[tuple[int, int], ...]
 
-# Double-exponential quadrature over (0, 1): indifferent to the steep ends of Beta quantiles.
-_T = np.linspace(-3.2, 3.2, 161)
-_NODES = 0.5 * (1 + np.tanh(0.5 * np.pi * np.sinh(_T)))
-_WEIGHTS = np.cosh(_T) / np.cosh(0.5 * np.pi * np.sinh(_T)) ** 2
-_WEIGHTS /= _WEIGHTS.sum()
+# The laws by which pairs were compared last, and what came of it: a label changes one group's law.
+_last = LawCache(1 << 22)
 
 
 def region(b: Belief, g1: int, g2: int, epsilon: float) -> Region:
@@ -33,16 +30,31 @@ def region(b: Belief, g1: int, g2: int, epsilon: float) -> Region:
     Raises:
         ValueError: a group is unknown or has no items.
     """
-    return _region(marginal(b, g1), marginal(b, g2), epsilon)
+    return regions_of([marginal(b, g1), marginal(b, g2)], [(0, 1)], epsilon)[0]
 
 
-def regions(b: Belief, pairs: tuple[tuple[int, int], ...], epsilon: float) -> list[Region]:
-    """`region` of every pair; the pairs must be valid (`pairs_asked`)."""
+def regions(b: Belief, pairs: Pairs, epsilon: float) -> list[Region]:
+    """`region` of every pair; the pairs must be valid (`pairs_asked`).
+
+    Only pairs with a law that changed since they were last compared are worked out.
+    """
     laws = marginals(b)
-    return [_region(laws[g1], laws[g2], epsilon) for g1, g2 in pairs]
+    known: tuple[list[Marginal | None], list[Region]] | None = _last.get((pairs, epsilon))
+    if known is None or len(known[0]) != len(laws):
+        is_new, found = [True] * len(laws), [(0.0, 0.0, 0.0)] * len(pairs)
+    else:
+        is_new = [law != before for law, before in zip(laws, known[0], strict=True)]
+        found = known[1].copy()
+    at = [i for i, (g1, g2) in enumerate(pairs) if is_new[g1] or is_new[g2]]
+    if at:
+        for i, new in zip(at, regions_of(laws, [pairs[i] for i in at], epsilon), strict=True):
+            found[i] = new
+        n_floats = 20 * len(pairs) + sum(law.n_floats for law in laws if law is not None)
+        _last.put((pairs, epsilon), (laws, found.copy()), n_floats)
+    return found
 
 
-def pairs_asked(b: Belief, question: Question) -> tuple[tuple[int, int], ...]:
+def pairs_asked(b: Belief, question: Question) -> Pairs:
     """The pairs that the question lists, or all pairs of groups with items.
 
     Raises:
@@ -89,17 +101,21 @@ def lookahead(
     """
     if cells is None:
         cells = (_best_cell(b, g1), _best_cell(b, g2))
-    now = max(region(b, g1, g2, epsilon))
-
-    def expected(cell: int | None) -> float:
-        if cell is None:
-            return now
-        right, wrong = (
-            max(region(labelled(b, cell, outcome), g1, g2, epsilon)) for outcome in (0, 1)
-        )
-        return float(theta[cell] * right + (1 - theta[cell]) * wrong)
-
-    return expected(cells[0]), expected(cells[1])
+    # the laws of today, and those after each label and outcome, with their pairs
+    laws: list[Marginal | None] = [marginal(b, g1), marginal(b, g2)]
+    pairs = [(0, 1)]
+    for side, cell in enumerate(cells):
+        if cell is not None:
+            at = len(laws)
+            laws += laws_after(b, cell)
+            pairs += [(at, 1), (at + 1, 1)] if side == 0 else [(0, at), (0, at + 1)]
+    now, *rest = map(max, regions_of(laws, pairs, epsilon))
+    outcomes, expected = iter(rest), [now, now]
+    for side, cell in enumerate(cells):
+        if cell is not None:
+            right, wrong = next(outcomes), next(outcomes)
+            expected[side] = float(theta[cell] * right + (1 - theta[cell]) * wrong)
+    return expected[0], expected[1]
 
 
 def _best_cell(b: Belief, g: int) -> int | None:
@@ -107,37 +123,3 @@ def _best_cell(b: Belief, g: int) -> int | None:
     if not open_cells.size:
         return None
     return int(open_cells[moments(b).drop[open_cells].argmax()])
-
-
-# All pairs of 250 groups; one label changes 249 of them.
-@lru_cache(maxsize=1 << 15)
-def _region(first: Marginal | None, second: Marginal | None, epsilon: float) -> Region:
-    if first is None or second is None:
-        raise ValueError("a group without items cannot be compared; leave it out.")
-    if (
-        isinstance(first, BetaMarginal)
-        and isinstance(second, BetaMarginal)
-        and first.offset == second.offset
-    ):
-        less, more = _less(first, second, epsilon), _less(second, first, epsilon)
-        return less, max(0.0, 1 - less - more), more
-    x, mass = first.atoms()
-    if isinstance(first, FiniteMarginal):
-        bulk = slice(first.law.low, first.law.high + 1)
-        x, mass = x[bulk], mass[bulk]
-    # reaches and exceeds widen the band by SLACK to both sides
-    not_above = second.reaches(x - epsilon)
-    below = second.exceeds(x + epsilon)
-    parts = np.array([mass @ below, mass @ (not_above - below), mass @ (1 - not_above)])
-    p_below, p_within, p_above = (parts / parts.sum()).tolist()
-    return p_below, p_within, p_above
-
-
-def _less(x: BetaMarginal, y: BetaMarginal, epsilon: float) -> float:
-    """P(x < y - epsilon), integrated over the narrower law, so that the other one is smooth."""
-    if x.variance < y.variance:
-        x, y = BetaMarginal(y.b, y.a), BetaMarginal(x.b, x.a)  # 1 - y < 1 - x - epsilon
-    start = float(special.betainc(y.a, y.b, epsilon))  # below, x would be negative
-    drawn = special.betaincinv(y.a, y.b, start + (1 - start) * _NODES)
-    below = special.betainc(x.a, x.b, np.clip(drawn - epsilon, 0.0, 1.0))
-    return float((1 - start) * (_WEIGHTS @ below))

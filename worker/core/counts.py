@@ -101,15 +101,54 @@ def mixed_law(left: NDArray[np.int64], a: Floats, b: Floats, weight: Floats) -> 
     n_items = int(left.sum())
     if not n_items:
         return _law(np.ones(1))
-    length = fft.next_fast_len(n_items + 1, real=True)
-    pmfs = _beta_binomials(np.repeat(left, a.shape[1]), a.ravel(), b.ravel())
-    spectra = fft.rfft(pmfs, length).reshape(*a.shape, -1)
-    mixed = weight @ spectra.prod(axis=0)
-    pmf = fft.irfft(mixed, length)[: n_items + 1]
+    return _mixed(weight, _spectra(left, a, b, n_items).prod(axis=0), n_items)
+
+
+def mixed_laws_after(
+    left: NDArray[np.int64], a: Floats, b: Floats, weight: Floats, cell: int
+) -> tuple[CountLaw, CountLaw]:
+    """`mixed_law` of the items left after a right, and after a wrong label in `cell`.
+
+    That the label counts itself is left to the caller. Both laws share what the other cells give.
+
+    Args:
+        cell: one of the c cells, with an unlabelled item.
+    """
+    others = left > 0
+    others[cell] = False
+    rate = a[cell] / (a[cell] + b[cell])
+    left = np.concatenate([left[others], left[[cell, cell]] - 1])
+    # the last two: the cell after each outcome
+    a = np.concatenate([a[others], [a[cell] + 1, a[cell]]])
+    b = np.concatenate([b[others], [b[cell], b[cell] + 1]])
+    n_items = int(left[:-1].sum())
+    spectra = _spectra(left, a, b, n_items)
+    common = spectra[:-2].prod(axis=0)
+    right, wrong = (
+        _mixed(chance / chance.sum(), common * spectrum, n_items)
+        for chance, spectrum in zip((weight * rate, weight * (1 - rate)), spectra[-2:], strict=True)
+    )
+    return right, wrong
+
+
+def _spectra(left: NDArray[np.int64], a: Floats, b: Floats, n_items: int) -> NDArray[np.complex128]:
+    """(c, U, F) Fourier transforms of the cells' laws, long enough for a sum up to `n_items`."""
+    pmfs = beta_binomials(np.repeat(left, a.shape[1]), a.ravel(), b.ravel())
+    spectra: NDArray[np.complex128] = fft.rfft(pmfs, _length(n_items)).reshape(*a.shape, -1)
+    return spectra
+
+
+def _mixed(weight: Floats, spectra: NDArray[np.complex128], n_items: int) -> CountLaw:
+    """The mixture over the nodes of the laws with these Fourier transforms (U, F)."""
+    pmf = fft.irfft(weight @ spectra, _length(n_items))[: n_items + 1]
     return _law(_normalised(np.where(pmf > _FFT_NOISE, pmf, 0.0)))
 
 
-def _beta_binomials(n_items: NDArray[np.int64], a: Floats, b: Floats) -> Floats:
+def _length(n_items: int) -> int:
+    return int(fft.next_fast_len(n_items + 1, real=True))
+
+
+def beta_binomials(n_items: NDArray[np.int64], a: Floats, b: Floats) -> Floats:
     """(J, max(n_items) + 1) probabilities, a law a row; 0 beyond a row's own items."""
     k = np.arange(int(n_items.max()), dtype=np.float64)
     rest = n_items[:, None] - k
@@ -168,10 +207,10 @@ class LawCache:
             return kept[0]
 
     def put(self, key: Hashable, law: Any, n_floats: int) -> None:
-        """Keep `law` of `n_floats` numbers, and let go of the ones unused for longest."""
+        """Keep `law` of `n_floats` numbers under `key`, and let go of those unused for longest."""
         with self._lock:
             if key in self._laws:
-                return
+                self.n_floats -= self._laws.pop(key)[1]
             self._laws[key] = law, n_floats
             self.n_floats += n_floats
             while self.n_floats > self.max_floats:

@@ -14,6 +14,7 @@ from scipy import special
 from worker.core.counts import CountLaw
 
 Floats = NDArray[np.float64]
+Number = float | Floats
 
 # Values nearer to each other than this are the same number: far above the rounding of
 # k / N - tolerance, far below the gap 1 / (N1 N2) between two different accuracies.
@@ -21,6 +22,16 @@ SLACK = 1e-12
 _N_BINS = 512
 _TAIL = 1e-13
 _ROUNDING = 1e-13  # so that a tail of exactly the asked size is not lost to rounding
+
+
+def first_from(x: Floats, right: Number, size: Number, offset: Number) -> NDArray[np.intp]:
+    """The smallest whole k with offset + (right + k) / size >= x, for every x."""
+    return np.ceil((x - offset - SLACK) * size - right).astype(np.intp)
+
+
+def first_above(x: Floats, right: Number, size: Number, offset: Number) -> NDArray[np.intp]:
+    """The smallest whole k with offset + (right + k) / size > x, for every x."""
+    return np.floor((x - offset + SLACK) * size - right).astype(np.intp) + 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +42,11 @@ class FiniteMarginal:
     right: float
     size: int
     offset: float = 0.0
+
+    @property
+    def n_floats(self) -> int:
+        """How many numbers it holds."""
+        return self.law.pmf.size + self.law.at_least.size
 
     @property
     def low(self) -> float:
@@ -49,18 +65,18 @@ class FiniteMarginal:
 
     def reaches(self, x: Floats) -> Floats:
         """P(value >= x) for every x, in the shape of `x`."""
-        at = np.ceil((x - self.offset - SLACK) * self.size - self.right).astype(np.intp)
+        at = first_from(x, self.right, self.size, self.offset)
         return self.law.at_least.take(at, mode="clip")
 
     def exceeds(self, x: Floats) -> Floats:
         """P(value > x) for every x, in the shape of `x`."""
-        at = np.floor((x - self.offset + SLACK) * self.size - self.right).astype(np.intp) + 1
+        at = first_above(x, self.right, self.size, self.offset)
         return self.law.at_least.take(at, mode="clip")
 
-    def quantile(self, probability: float) -> float:
-        """The smallest value that is not exceeded with at least `probability`."""
+    def quantiles(self, probability: Floats) -> Floats:
+        """The smallest value that is not exceeded with at least each `probability`."""
         tail = 1.0 - probability
-        at = int(np.count_nonzero(self.law.at_least[1:] > tail + _ROUNDING))
+        at = np.searchsorted(-self.law.at_least[1:], -(tail + _ROUNDING))
         return self.offset + (self.right + at) / self.size
 
     def mirrored(self) -> Self:
@@ -80,9 +96,14 @@ class BetaMarginal(NamedTuple):
     offset: float = 0.0
 
     @property
+    def n_floats(self) -> int:
+        """How many numbers it holds."""
+        return 3
+
+    @property
     def low(self) -> float:
         """The value lies above this, but for a tail of 1e-13."""
-        return self.quantile(_TAIL)
+        return self.offset + float(special.betaincinv(self.a, self.b, _TAIL))
 
     @property
     def high(self) -> float:
@@ -114,9 +135,10 @@ class BetaMarginal(NamedTuple):
         """P(value > x) for every x, in the shape of `x`."""
         return self.reaches(x)
 
-    def quantile(self, probability: float) -> float:
-        """The value that is not exceeded with `probability`."""
-        return self.offset + float(special.betaincinv(self.a, self.b, probability))
+    def quantiles(self, probability: Floats) -> Floats:
+        """The value that is not exceeded with each `probability`."""
+        values: Floats = self.offset + special.betaincinv(self.a, self.b, probability)
+        return values
 
     def mirrored(self) -> "BetaMarginal":
         """The law of minus the value."""
@@ -128,6 +150,11 @@ class SampledMarginal:
     """A value known by posterior draws: probabilities have a standard error <= 0.5 / sqrt(n)."""
 
     sample: Floats  # (n,) ascending
+
+    @property
+    def n_floats(self) -> int:
+        """How many numbers it holds."""
+        return self.sample.size
 
     @property
     def low(self) -> float:
@@ -151,10 +178,10 @@ class SampledMarginal:
         """The share of draws > x for every x, in the shape of `x`."""
         return 1 - np.searchsorted(self.sample, x + SLACK, side="right") / self.sample.size
 
-    def quantile(self, probability: float) -> float:
-        """The smallest draw that is not exceeded by at least `probability` of them."""
-        at = int(np.ceil(probability * self.sample.size - _ROUNDING)) - 1
-        return float(self.sample[min(max(at, 0), self.sample.size - 1)])
+    def quantiles(self, probability: Floats) -> Floats:
+        """The smallest draw that is not exceeded by at least each `probability` of them."""
+        at = np.ceil(probability * self.sample.size - _ROUNDING).astype(np.intp) - 1
+        return self.sample.take(at, mode="clip")
 
     def mirrored(self) -> "SampledMarginal":
         """The law of minus the value."""

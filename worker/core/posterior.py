@@ -3,18 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, by_group, cells_of, group_size, unlabelled
-from worker.core.counts import LawCache, law_of, mixed_law
-from worker.core.drawing import draw
-from worker.core.marginals import BetaMarginal, FiniteMarginal, Marginal, SampledMarginal
-from worker.core.metrics import AFFINE, Errors, Metric
+from worker.core.belief import Belief, by_group, group_share, group_size, unlabelled
+from worker.core.laws import N_DRAWS, joint_draws, law_of_group
+from worker.core.marginals import Marginal, SampledMarginal
 from worker.core.moments import moments
 
 Floats = NDArray[np.float64]
-
-_N_DRAWS = 2000
-_KEPT_FLOATS = 1 << 23  # 64 MiB; a pool of a million items takes a quarter of it
-_laws = LawCache(_KEPT_FLOATS)
 
 
 def mean(b: Belief) -> Floats:
@@ -37,13 +31,13 @@ def variance(b: Belief) -> Floats:
 def marginals(b: Belief) -> list[Marginal | None]:
     """The law of each group's value, in the order of the groups; None for empty groups.
 
-    Exact for accuracy and bias: beta-binomials for the finite population, the Beta for the infinite
-    one with one cell and one node a group. Otherwise 2,000 posterior draws, always the same ones
-    for the same tally.
+    Exact for accuracy (also that of a confusion matrix) and bias: beta-binomials for the finite
+    population, the Beta for the infinite one with one cell and one node a group. Otherwise 2,000
+    posterior draws, always the same ones for the same tally.
     """
     if "marginals" not in b._memo:
         b._memo["marginals"] = [
-            _law(b, g) if size else None for g, size in enumerate(group_size(b).tolist())
+            law_of_group(b, g) if size else None for g, size in enumerate(group_size(b).tolist())
         ]
     laws: list[Marginal | None] = b._memo["marginals"]
     return laws
@@ -64,7 +58,7 @@ def marginal(b: Belief, g: int) -> Marginal:
         raise ValueError(
             f"group {g} has no items, so nothing can be said of its accuracy; leave it out."
         )
-    return _law(b, g)
+    return law_of_group(b, g)
 
 
 def distribution(b: Belief, g: int) -> tuple[Floats, Floats]:
@@ -86,11 +80,11 @@ def interval(b: Belief, level: float = 0.95) -> Floats:
     Raises:
         ValueError: `level` is not inside (0, 1).
     """
-    tail = (1 - _checked(level)) / 2
+    tails = _tails(level)
     bounds = np.full((b.n_groups, 2), np.nan)
     for g, law in enumerate(marginals(b)):
         if law is not None:
-            bounds[g] = law.quantile(tail), law.quantile(1 - tail)
+            bounds[g] = law.quantiles(tails)
     return bounds
 
 
@@ -117,68 +111,45 @@ def highest_density_interval(b: Belief, level: float = 0.95) -> Floats:
     return bounds
 
 
-def _law(b: Belief, g: int) -> Marginal:
-    """The law of a group with items; the same object for the same tally, so that it is hashable."""
-    cells = cells_of(b, g)
-    left, metric = unlabelled(b)[cells], b.metric
-    a, c = b.alpha[cells] + b.right[cells, None], b.beta[cells] + b.wrong[cells, None]
-    size = int(group_size(b)[g])
-    if metric.kind not in AFFINE or (b.population == "infinite" and a.size > 1):
-        return _sampled(b, g, cells)
-    offset = 0.0
-    if metric.kind == "bias":  # s - theta = (s - 1) + (1 - theta)
-        offset = float(np.nan_to_num(metric.score[cells]) @ b.size[cells]) / size - 1.0
-        a, c = c, a
-    if b.population == "infinite":
-        return BetaMarginal(float(a[0, 0]), float(c[0, 0]), offset)
-    done = b.wrong[cells] if metric.kind == "bias" else b.right[cells]
-    right = float(done.sum())
-    weight = moments(b).weight[g] if b.node.size > 1 else b.node
-    key = left.tobytes(), a.tobytes(), c.tobytes(), weight.tobytes(), right, size, offset
-    law = _laws.get(key)
-    if law is None:
-        if b.node.size == 1:
-            open_cells = zip(left.tolist(), a[:, 0].tolist(), c[:, 0].tolist(), strict=True)
-            count = law_of(tuple(cell for cell in open_cells if cell[0]))
-        else:
-            count = mixed_law(left, a, c, weight)
-        law = FiniteMarginal(count, right, size, offset)
-        _laws.put(key, law, count.pmf.size + count.at_least.size + a.size)
-    kept: FiniteMarginal = law
-    return kept
+def draws(b: Belief) -> Floats:
+    """(2,000, G) draws of all groups' values, always the same for the same tally; nan where empty.
 
-
-def _sampled(b: Belief, g: int, cells: slice) -> SampledMarginal:
+    Independent groups are drawn from their laws, in as many equal parts as there are draws, each
+    hit once and in random order (a Latin hypercube); groups that share a node are drawn together.
+    """
     if b.metric.pooled:
-        if "joint_draws" not in b._memo:
-            b._memo["joint_draws"] = draw(b, np.random.default_rng(_N_DRAWS), _N_DRAWS)
-        return SampledMarginal(np.sort(b._memo["joint_draws"][:, g]))
-    part = _only(b, g, cells)
-    m, errors = part.metric, part.errors
-    arrays = (
-        part.size, part.right, part.wrong, part.alpha, part.beta, part.node, m.score, m.unit,
-        m.values, *((errors.counts, errors.prior) if errors else ()),
-    )  # fmt: skip
-    key = g, b.population, m.kind, *(array.tobytes() for array in arrays)
-    law = _laws.get(key)
-    if law is None:
-        # a stream of its own for every group: they are independent
-        values = draw(part, np.random.default_rng([_N_DRAWS, g]), _N_DRAWS)[:, 0]
-        law = SampledMarginal(np.sort(values))
-        _laws.put(key, law, _N_DRAWS + part.alpha.size)
-    kept: SampledMarginal = law
-    return kept
+        return joint_draws(b)
+    if "draws" not in b._memo:
+        parts = np.tile((np.arange(N_DRAWS) + 0.5) / N_DRAWS, (b.n_groups, 1))
+        at = np.random.default_rng(N_DRAWS).permuted(parts, axis=1)
+        drawn = np.full((N_DRAWS, b.n_groups), np.nan)
+        for g, law in enumerate(marginals(b)):
+            if law is not None:
+                drawn[:, g] = law.quantiles(at[g])
+        b._memo["draws"] = drawn
+    values: Floats = b._memo["draws"]
+    return values
 
 
-def _only(b: Belief, g: int, cells: slice) -> Belief:
-    """The belief about one group alone."""
-    m, errors = b.metric, b.errors
-    return Belief(
-        np.zeros(cells.stop - cells.start, np.int64), b.size[cells], b.right[cells],
-        b.wrong[cells], b.alpha[cells], b.beta[cells], 1, b.population, b.node,
-        Metric(m.kind, m.score[cells], m.unit[cells], m.values[cells], m.pooled),
-        Errors(errors.counts[cells], errors.prior[cells]) if errors else None,
-    )  # fmt: skip
+def whole(b: Belief, level: float = 0.95) -> tuple[float, float, float]:
+    """Mean and equal-tailed interval of the sum of the groups' values, weighted by their shares.
+
+    What is asked if the metric is pooled: the ECE of a pool whose groups are its bins. The interval
+    is that of 2,000 draws, always the same ones for the same tally.
+
+    Raises:
+        ValueError: `level` is not inside (0, 1).
+    """
+    filled = np.flatnonzero(group_size(b))
+    share = group_share(b)[filled]
+    summed = SampledMarginal(np.sort(draws(b)[:, filled] @ share))
+    low, high = summed.quantiles(_tails(level)).tolist()
+    return float(mean(b)[filled] @ share), low, high
+
+
+def _tails(level: float) -> Floats:
+    tail = (1 - _checked(level)) / 2
+    return np.array([tail, 1 - tail])
 
 
 def _checked(level: float) -> float:

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from worker.core.belief import Belief, Counts, by_group, group_labelled, group_size, unlabelled
-from worker.core.comparison import Region, pairs_asked, region, regions
+from worker.core.comparison import pairs_asked, region, regions
 from worker.core.guarantee import (
     Guard,
     differences,
@@ -16,7 +16,8 @@ from worker.core.guarantee import (
     region_of,
     width,
 )
-from worker.core.posterior import interval
+from worker.core.pairwise import Region
+from worker.core.posterior import interval, whole
 from worker.core.question import TASK_OF_RULE, Question, StopRule
 from worker.core.ranking import mrr_confidence, ranking
 from worker.core.rewards import squared_error
@@ -54,7 +55,8 @@ class Verdict:
     certain: all items of the groups in question are labelled (never for the infinite population).
     confidence: posterior probability that the report is right; compare: of its least certain pair;
         estimate: None.
-    value: estimate: the expected RMSE or the widest interval; compare: as `confidence`; else None.
+    value: estimate: the expected RMSE, or the width of the widest interval (of the groups' weighted
+        sum, if that is asked); compare: as `confidence`; else None.
     ranking, chosen: identify: all groups with items, the most extreme first; the reported set.
     pairs: compare: every pair asked for.
     labels: labelled items.
@@ -230,6 +232,9 @@ def _estimate(b: Belief, rule: StopRule) -> _Report:
     filled = np.flatnonzero(sizes)
     if rule.kind == "rmse":
         value = float(np.sqrt(squared_error(b)))
+    elif b.metric.pooled:
+        _, low, high = whole(b)
+        value = high - low
     else:
         value = float(np.diff(interval(b)[filled]).max())
     return _Report(holds=value <= rule.target, groups=tuple(filled.tolist()), value=value)

@@ -9,7 +9,7 @@ from worker.assessment import Assessment
 from worker.core.belief import Belief, group_share, group_size
 from worker.core.guarantee import ends, misses
 from worker.core.marginals import SLACK
-from worker.core.posterior import interval, mean
+from worker.core.posterior import interval, mean, whole
 from worker.core.ranking import mrr
 from worker.core.stopping import Verdict
 from worker.simulate.truths import estimates
@@ -22,9 +22,10 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
 
     identify: the reported ranking reaches the rule's mean reciprocal rank; a tied set is right.
     compare: every pair's true difference lies in the reported region.
-    estimate: the true root mean squared error (of the pool's ECE, where its bins are the groups:
-    its error) is within the target (rmse), or every group's true value is in its 95% interval, or
-    in its band that holds at any time (width; of a confusion matrix, its accuracy).
+    estimate: the true root mean squared error is within the target (rmse), or every group's true
+    value is in its 95% interval, or in its band that holds at any time (width; of a confusion
+    matrix, its accuracy). Of the ECE of a pool, whose bins are the groups, it is the pool's that
+    counts: its error, or its interval.
 
     Args:
         belief: the one that the verdict is about.
@@ -44,16 +45,20 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
     if rule.kind == "rmse":
         error = pooled_error if belief.metric.pooled else rms_error
         return error(belief, truth) <= rule.target
-    of_groups = truth[:, 0] if truth.ndim > 1 else truth
     filled = np.flatnonzero(group_size(belief))
+    values = (truth[:, 0] if truth.ndim > 1 else truth)[filled]
     if assessment.guard is None:
-        low, high = interval(belief)[filled].T
+        bounds = interval(belief)[filled]
     else:
         unknown = np.zeros_like(belief.size)  # a replay waits for every label
         of_task = misses(belief, question, assessment.guard.miss)
         bands = ends(belief, unknown, assessment.guard, *of_task)
-        low, high = bands.low[filled], bands.high[filled]
-    within = (low - SLACK <= of_groups[filled]) & (of_groups[filled] <= high + SLACK)
+        bounds = np.stack([bands.low, bands.high], axis=1)[filled]
+    if belief.metric.pooled:
+        share = group_share(belief)[None, filled]
+        values = share @ values
+        bounds = share @ bounds if assessment.guard else np.array([whole(belief)[1:]])
+    within = (bounds[:, 0] - SLACK <= values) & (values <= bounds[:, 1] + SLACK)
     return bool(within.all())
 
 

@@ -1,0 +1,145 @@
+"""How the law of a group's value is worked out: exactly where that is known, else drawn."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.belief import Belief, cells_of, group_size, unlabelled
+from worker.core.counts import CountLaw, LawCache, law_of, mixed_law, mixed_laws_after
+from worker.core.drawing import draw
+from worker.core.marginals import BetaMarginal, FiniteMarginal, Marginal, SampledMarginal
+from worker.core.metrics import AFFINE, Errors, Metric
+from worker.core.moments import moments
+from worker.core.supposing import labelled
+
+Floats = NDArray[np.float64]
+
+N_DRAWS = 2000
+_KEPT_FLOATS = 1 << 23  # 64 MiB; a pool of a million items takes a quarter of it
+_laws = LawCache(_KEPT_FLOATS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cells:
+    """The cells of a group whose value is offset + (right + answers to come) / size.
+
+    left: (c,) items. a, c: (c, U) Betas of the answers that raise the value, labels included: the
+    right ones, or for the bias the wrong ones. weight: (U,) of the nodes. right: labelled ones.
+    """
+
+    left: NDArray[np.int64]
+    a: Floats
+    c: Floats
+    weight: Floats
+    right: float
+    size: int
+    offset: float
+
+
+def law_of_group(b: Belief, g: int) -> Marginal:
+    """The law of a group with items; the same object for the same tally, while it is kept."""
+    if not _is_exact(b, g):
+        return _sampled(b, g)
+    cells = _cells(b, g)
+    if b.population == "infinite":
+        return BetaMarginal(float(cells.a[0, 0]), float(cells.c[0, 0]), cells.offset)
+    key = (
+        cells.left.tobytes(), cells.a.tobytes(), cells.c.tobytes(), cells.weight.tobytes(),
+        cells.right, cells.size, cells.offset,
+    )  # fmt: skip
+    law: FiniteMarginal | None = _laws.get(key)
+    if law is None:
+        law = FiniteMarginal(_count(cells), cells.right, cells.size, cells.offset)
+        _laws.put(key, law, law.n_floats + cells.a.size)
+    return law
+
+
+def laws_after(b: Belief, cell: int) -> tuple[Marginal, Marginal]:
+    """The laws of the value of a cell's group after one more label in it: a right, a wrong one.
+
+    Where they are exact and the cells share nodes, both are worked out together, and without the
+    beliefs that they belong to.
+
+    Raises:
+        ValueError: the cell has no unlabelled items.
+    """
+    g = int(b.group[cell])
+    if b.node.size == 1 or not _is_exact(b, g) or not unlabelled(b)[cell]:
+        right, wrong = (law_of_group(labelled(b, cell, outcome), g) for outcome in (0, 1))
+        return right, wrong
+    cells = _cells(b, g)
+    counts = mixed_laws_after(
+        cells.left, cells.a, cells.c, cells.weight, cell - cells_of(b, g).start
+    )
+    more, same = (
+        FiniteMarginal(count, cells.right + one, cells.size, cells.offset)
+        for count, one in zip(counts, (1, 0), strict=True)
+    )
+    return (same, more) if b.metric.kind == "bias" else (more, same)
+
+
+def joint_draws(b: Belief) -> Floats:
+    """(2,000, G) draws of all groups' values together, always the same for the same tally."""
+    if "joint_draws" not in b._memo:
+        b._memo["joint_draws"] = draw(b, np.random.default_rng(N_DRAWS), N_DRAWS)
+    drawn: Floats = b._memo["joint_draws"]
+    return drawn
+
+
+def _is_exact(b: Belief, g: int) -> bool:
+    """Whether the value is affine in a count, or in one Beta."""
+    if b.metric.kind not in (*AFFINE, "confusion"):  # of a confusion matrix it is the accuracy
+        return False
+    cells = cells_of(b, g)
+    return b.population == "finite" or (cells.stop - cells.start) * b.node.size == 1
+
+
+def _cells(b: Belief, g: int) -> _Cells:
+    cells = cells_of(b, g)
+    size = int(group_size(b)[g])
+    weight = moments(b).weight[g] if b.node.size > 1 else b.node
+    a, c = b.alpha[cells] + b.right[cells, None], b.beta[cells] + b.wrong[cells, None]
+    done, offset = b.right[cells], 0.0
+    if b.metric.kind == "bias":  # s - theta = (s - 1) + (1 - theta)
+        offset = float(np.nan_to_num(b.metric.score[cells]) @ b.size[cells]) / size - 1.0
+        a, c, done = c, a, b.wrong[cells]
+    return _Cells(unlabelled(b)[cells], a, c, weight, float(done.sum()), size, offset)
+
+
+def _count(cells: _Cells) -> CountLaw:
+    if cells.weight.size > 1:
+        return mixed_law(cells.left, cells.a, cells.c, cells.weight)
+    columns = cells.left.tolist(), cells.a[:, 0].tolist(), cells.c[:, 0].tolist()
+    return law_of(tuple(cell for cell in zip(*columns, strict=True) if cell[0]))
+
+
+def _sampled(b: Belief, g: int) -> SampledMarginal:
+    if b.metric.pooled:
+        return SampledMarginal(np.sort(joint_draws(b)[:, g]))
+    part = _only(b, g, cells_of(b, g))
+    m, errors = part.metric, part.errors
+    arrays = (
+        part.size, part.right, part.wrong, part.alpha, part.beta, part.node, m.score, m.unit,
+        m.values, *((errors.counts, errors.prior) if errors else ()),
+    )  # fmt: skip
+    key = g, b.population, m.kind, *(array.tobytes() for array in arrays)
+    law = _laws.get(key)
+    if law is None:
+        # a stream of its own for every group: they are independent
+        values = draw(part, np.random.default_rng([N_DRAWS, g]), N_DRAWS)[:, 0]
+        law = SampledMarginal(np.sort(values))
+        _laws.put(key, law, N_DRAWS + part.alpha.size)
+    kept: SampledMarginal = law
+    return kept
+
+
+def _only(b: Belief, g: int, cells: slice) -> Belief:
+    """The belief about one group alone."""
+    m, errors = b.metric, b.errors
+    return Belief(
+        np.zeros(cells.stop - cells.start, np.int64), b.size[cells], b.right[cells],
+        b.wrong[cells], b.alpha[cells], b.beta[cells], 1, b.population, b.node,
+        Metric(m.kind, m.score[cells], m.unit[cells], m.values[cells], m.pooled),
+        Errors(errors.counts[cells], errors.prior[cells]) if errors else None,
+    )  # fmt: skip

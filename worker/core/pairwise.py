@@ -1,0 +1,117 @@
+"""Where the difference of two values lies, from the laws of both."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from worker.core.marginals import BetaMarginal, FiniteMarginal, Marginal, first_above, first_from
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Region = tuple[float, float, float]
+
+# Double-exponential quadrature over (0, 1): indifferent to the steep ends of Beta quantiles.
+_T = np.linspace(-3.2, 3.2, 161)
+_NODES = 0.5 * (1 + np.tanh(0.5 * np.pi * np.sinh(_T)))
+_WEIGHTS = np.cosh(_T) / np.cosh(0.5 * np.pi * np.sinh(_T)) ** 2
+_WEIGHTS /= _WEIGHTS.sum()
+
+_BLOCK = 1 << 14  # atoms looked at together: few enough for the processor's own memory
+
+
+def regions_of(
+    laws: Sequence[Marginal | None], pairs: Sequence[tuple[int, int]], epsilon: float
+) -> list[Region]:
+    """P(x < y - epsilon), P(within epsilon) and P(x > y + epsilon) for pairs of values x, y.
+
+    Counts are summed over side by side; a pair's numbers do not depend on the other pairs.
+
+    Args:
+        pairs: indices into `laws`.
+
+    Raises:
+        ValueError: the law of a pair is None, because its group is empty.
+    """
+    asked = sorted({g for pair in pairs for g in pair})
+    counts = [law for g in asked if isinstance(law := laws[g], FiniteMarginal)]
+    if len(counts) < len(asked):
+        return [_region(laws[g1], laws[g2], epsilon) for g1, g2 in pairs]
+    of = np.searchsorted(asked, np.array(pairs, dtype=np.intp).reshape(-1, 2))
+    found = _of_counts(counts, of[:, 0], of[:, 1], epsilon)
+    return list(map(tuple, found.tolist()))
+
+
+def _of_counts(
+    laws: Sequence[FiniteMarginal], first: Indices, second: Indices, epsilon: float
+) -> Floats:
+    """(P, 3) sums over the atoms of every pair's first law."""
+    # All laws in a row, without their negligible tails: value and mass of every atom.
+    low = np.array([law.law.low for law in laws])
+    n = np.array([law.law.high for law in laws]) + 1 - low
+    begin = np.cumsum(n) - n
+    columns = np.array([(law.right, law.size, law.offset) for law in laws]).T
+    right, size, offset = np.repeat(columns, n, axis=1)
+    value = offset + (right + np.arange(n.sum()) - np.repeat(begin - low, n)) / size
+    mass = np.concatenate([law.law.pmf[law.law.low : law.law.high + 1] for law in laws])
+    # P(count >= k) of these counts and of the next: one number more a law
+    at_least = np.concatenate([law.law.at_least[law.law.low : law.law.high + 2] for law in laws])
+    shift = begin + np.arange(n.size) - low
+
+    found = np.empty((first.size, 3))
+    for some in _blocks(n[first]):
+        n_atoms, y = n[first[some]], second[some]
+        starts = np.cumsum(n_atoms) - n_atoms
+        atom = np.arange(n_atoms.sum()) + np.repeat(begin[first[some]] - starts, n_atoms)
+        x, p = value[atom], mass[atom]
+        of_y = [np.repeat(column[y], n_atoms) for column in columns]
+        low_y, last_y, shift_y = (np.repeat(row[y], n_atoms) for row in (low, low + n, shift))
+        # both ends widen the band by SLACK
+        not_above, below = (
+            at_least[np.clip(count, low_y, last_y) + shift_y]
+            for count in (first_from(x - epsilon, *of_y), first_above(x + epsilon, *of_y))
+        )
+        parts = np.stack([p * below, p * (not_above - below), p * (1 - not_above)])
+        found[some] = np.add.reduceat(parts, starts, axis=1).T
+    shares: Floats = found / found.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _region(first: Marginal | None, second: Marginal | None, epsilon: float) -> Region:
+    if first is None or second is None:
+        raise ValueError("a group without items cannot be compared; leave it out.")
+    if (
+        isinstance(first, BetaMarginal)
+        and isinstance(second, BetaMarginal)
+        and first.offset == second.offset
+    ):
+        less, more = _less(first, second, epsilon), _less(second, first, epsilon)
+        return less, max(0.0, 1 - less - more), more
+    x, mass = first.atoms()
+    # reaches and exceeds widen the band by SLACK to both sides
+    not_above = second.reaches(x - epsilon)
+    below = second.exceeds(x + epsilon)
+    parts = np.array([mass @ below, mass @ (not_above - below), mass @ (1 - not_above)])
+    p_below, p_within, p_above = (parts / parts.sum()).tolist()
+    return p_below, p_within, p_above
+
+
+def _less(x: BetaMarginal, y: BetaMarginal, epsilon: float) -> float:
+    """P(x < y - epsilon), integrated over the narrower law, so that the other one is smooth."""
+    if x.variance < y.variance:
+        x, y = BetaMarginal(y.b, y.a), BetaMarginal(x.b, x.a)  # 1 - y < 1 - x - epsilon
+    start = float(special.betainc(y.a, y.b, epsilon))  # below, x would be negative
+    drawn = special.betaincinv(y.a, y.b, start + (1 - start) * _NODES)
+    below = special.betainc(x.a, x.b, np.clip(drawn - epsilon, 0.0, 1.0))
+    return float((1 - start) * (_WEIGHTS @ below))
+
+
+def _blocks(n_atoms: Indices) -> Iterator[slice]:
+    """Runs of pairs with at most `_BLOCK` atoms together, at least one pair each."""
+    upto, start = np.cumsum(n_atoms), 0
+    while start < upto.size:
+        done = upto[start - 1] if start else 0
+        end = max(start + 1, int(np.searchsorted(upto, done + _BLOCK, side="right")))
+        yield slice(start, end)
+        start = end
