@@ -5,11 +5,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.measuring import say
-from tests.bench.paper import estimates, supplement, tables
+from tests.bench.paper import decisions, estimates, supplement, tables
 from tests.bench.paper.agreement import agreement
+from tests.bench.paper.asked import asked
 from tests.bench.paper.section import Section, Size, markdown
 
-PARTS: dict[str, Callable[[Size], Section]] = {
+OURS: dict[str, Callable[[Size], Section]] = {  # nothing to say without runs of Assay
+    "asked": asked,
+    "stops": decisions.stops,
+    "anytime": decisions.anytime,
+    "claims": decisions.claims,
+}
+PARTS: dict[str, Callable[[Size], Section]] = OURS | {
     "3": estimates.table_3,
     "4": tables.table_4,
     "5": estimates.table_5,
@@ -19,6 +26,7 @@ PARTS: dict[str, Callable[[Size], Section]] = {
     "s2": supplement.table_2,
     "s34": supplement.table_3_and_4,
     "strength": supplement.prior_strength,
+    "strength-ece": supplement.prior_strength_of_bins,
     "ece": supplement.frequentist_ece,
     "agreement": agreement,
 }
@@ -38,20 +46,20 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200, help="runs of the paper's method")
     parser.add_argument("--ours", type=int, default=0, help="runs of Assay; 0 leaves it out")
     parser.add_argument("--to", type=Path, default=Path(".assay/bench-paper"))
-    asked = parser.parse_args()
-    unknown = [part for part in asked.parts if part not in PARTS]
-    if unknown or asked.runs < 1 or asked.ours < 0:
+    wanted = parser.parse_args()
+    unknown = [part for part in wanted.parts if part not in PARTS]
+    if unknown or wanted.runs < 1 or wanted.ours < 0:
         wrong = f"{unknown[0]} is no part" if unknown else "runs are 1 or more, or 0 for --ours"
         parser.error(f"{wrong}; the parts are {', '.join(PARTS)}")
-    asked.to.mkdir(parents=True, exist_ok=True)
+    wanted.to.mkdir(parents=True, exist_ok=True)
     text = [HEAD]
-    for part in asked.parts or PARTS:
+    for part in wanted.parts or [p for p in PARTS if wanted.ours or p not in OURS]:
         say(f"part {part}")
-        section = PARTS[part](Size(asked.runs, asked.ours))
+        section = PARTS[part](Size(wanted.runs, wanted.ours))
         text.append(markdown(section))
         for name, svg in section.plots.items():
-            (asked.to / f"{name}.svg").write_text(svg, encoding="utf-8")
-    page = asked.to / "README.md"
+            (wanted.to / f"{name}.svg").write_text(svg, encoding="utf-8")
+    page = wanted.to / "README.md"
     page.write_text("\n".join(text), encoding="utf-8")
     say(f"written: {page}")
 

@@ -64,3 +64,52 @@ def line_plot(
         f"{escape(y_name)}</text></svg>"
     )
     return "\n".join(parts) + "\n"
+
+
+def claims_plot(
+    title: str, points: Mapping[str, Sequence[tuple[float, float, float, float]]]
+) -> str:
+    """An SVG of (claimed, right, low, high) points a name, with their bands and the diagonal."""
+    every = [point for of_name in points.values() for point in of_name]
+    low = math.floor(20 * min(min(p) for p in every)) / 20
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        across = LEFT + (x - low) / (1.02 - low) * (WIDTH - LEFT - RIGHT)
+        return across, HEIGHT - BOTTOM - (y - low) / (1 - low) * (HEIGHT - TOP - BOTTOM)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'font-family="sans-serif" font-size="11">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        f'<text x="{LEFT}" y="18" font-size="13">{escape(title)}</text>',
+        "<path d="
+        f'"M{at(low, low)[0]:.1f} {at(low, low)[1]:.1f}L{at(1, 1)[0]:.1f} {at(1, 1)[1]:.1f}" '
+        'stroke="#999" stroke-dasharray="4 3"/>',
+    ]
+    for i in range(round((1 - low) / 0.05) + 1):
+        mark = low + 0.05 * i
+        (x, _), (_, y) = at(mark, low), at(low, mark)
+        parts.append(
+            f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="#eee"/>'
+            f'<text x="{LEFT - 6}" y="{y:.1f}" text-anchor="end" dy="4">{mark:.2f}</text>'
+            f'<text x="{x:.0f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">{mark:.2f}</text>'
+        )
+    legend = LEFT
+    for i, (name, of_name) in enumerate(points.items()):
+        colour = COLOURS[i % len(COLOURS)]
+        for claimed, right, least, most in of_name:
+            x, y = at(claimed, right)
+            x += 5 * (i - (len(points) - 1) / 2)
+            parts.append(
+                f'<path d="M{x:.1f} {at(1, least)[1]:.1f}V{at(1, most)[1]:.1f}" '
+                f'stroke="{colour}" stroke-width="1.5"/>'
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
+            )
+        parts.append(f'<text x="{legend}" y="{HEIGHT - 8}" fill="{colour}">{escape(name)}</text>')
+        legend += 9 + 7 * len(name)
+    parts.append(
+        f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - BOTTOM + 32}" text-anchor="middle">claimed'
+        f'</text><text transform="translate(13 {HEIGHT / 2 - 20}) rotate(-90)" '
+        'text-anchor="middle">right</text></svg>'
+    )
+    return "\n".join(parts) + "\n"
