@@ -21,7 +21,8 @@ def say(text: str) -> None:
 
 def line(what: str, value: str, goal: str) -> None:
     """Print one number beside what was asked for."""
-    say(f"{what:<72} {value:>14}   (goal {goal})")
+    asked = f"   (goal {goal})" if goal else ""
+    say(f"{what:<72} {value:>14}{asked}")
 
 
 def quantiles(seconds: Sequence[float]) -> str:

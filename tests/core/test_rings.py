@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CORE = sorted((ROOT / "worker" / "core").rglob("*.py"))
 CONNECTOR = sorted((ROOT / "connector").rglob("*.py"))
-PURE = {"bisect", "collections", "dataclasses", "functools", "itertools", "math"}
+PURE = {"bisect", "collections", "dataclasses", "functools", "hashlib", "itertools", "math"}
 PURE |= {"threading", "typing"}
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from worker.core.rising import Rising, log_rising, rising
+
 Floats = NDArray[np.float64]
 
 # The nodes of the group effect: a standard normal on 13 points.
@@ -129,10 +131,11 @@ def shared_prior(scores: Scores) -> tuple[Floats, Floats, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """The labelled cells: their counts (c, 1), what scores say of them (3, c), and their groups."""
+    """The labelled cells: their counts (c,), what scores say of them (3, c), and their groups."""
 
-    right: Floats
-    wrong: Floats
+    right: Rising
+    wrong: Rising
+    both: Rising
     x: Floats
     begin: NDArray[np.intp]  # where each group with labels begins
     of: NDArray[np.intp]  # (c,) which of these groups
@@ -145,8 +148,9 @@ def evidence(
     at = np.flatnonzero(right + wrong)
     of = group[at]
     return Evidence(
-        right=right[at, None].astype(np.float64),
-        wrong=wrong[at, None].astype(np.float64),
+        right=rising(right[at]),
+        wrong=rising(wrong[at]),
+        both=rising(right[at] + wrong[at]),
         x=np.stack([np.ones(at.size), scores.cell[at], scores.group[at]]),
         begin=np.flatnonzero(np.diff(of, prepend=-1)),
         of=np.cumsum(np.diff(of, prepend=of[:1]) > 0),
@@ -161,31 +165,24 @@ def loss(z: Floats, seen: Evidence) -> tuple[float, Floats]:
             its mean: so all of them are of one size, which the fit needs.
     """
     p = WEAK[:, 0] + WEAK[:, 1] * z
-    r, w, n = seen.right, seen.wrong, seen.right + seen.wrong
     tau, lapse = np.exp(p[4]), np.exp(p[5])
     centre = (p[:3] @ seen.x)[:, None]
     curve, middle = special.expit(centre + tau * GRID), special.expit(centre)
     mu, m = _rate(curve, lapse), _rate(middle, lapse)
     s = np.exp(p[3]) * _closeness(m)
     alpha, beta = s * mu, s * (1 - mu)
-    logs = (
-        special.gammaln(alpha + r) - special.gammaln(alpha)
-        + special.gammaln(beta + w) - special.gammaln(beta)
-        - special.gammaln(s + n) + special.gammaln(s)
-    )  # fmt: skip
-    by_node = np.add.reduceat(logs, seen.begin, axis=0) + np.log(NODE)
+    of_right, up = log_rising(alpha, seen.right)
+    of_wrong, down = log_rising(beta, seen.wrong)
+    of_both, less = log_rising(s, seen.both)
+    by_node = np.add.reduceat(of_right + of_wrong - of_both, seen.begin, axis=0) + np.log(NODE)
     top = by_node.max(axis=1, keepdims=True)
     weight = np.exp(by_node - top)
     total = weight.sum(axis=1, keepdims=True)
     weight = (weight / total)[seen.of]
     log_likelihood = float((top + np.log(total)).sum())
-    up = special.psi(alpha + r) - special.psi(alpha)
-    down = special.psi(beta + w) - special.psi(beta)
     # how the log likelihood changes with mu, with log s_c, and with m through s_c
     with_mu = weight * s * (up - down) * _moves(mu)
-    with_s = (weight * (mu * up + (1 - mu) * down - special.psi(s + n) + special.psi(s))).sum(
-        axis=1, keepdims=True
-    ) * s
+    with_s = s * (weight * (mu * up + (1 - mu) * down - less)).sum(axis=1, keepdims=True)
     with_m = with_s * (m - 0.5) / (m * (1 - m)) * _moves(m)
     slope = with_mu * mu * (1 - curve)
     with_centre = slope.sum(axis=1) + (with_m * m * (1 - middle))[:, 0]
@@ -225,8 +222,8 @@ def _covariance(z: Floats, seen: Evidence) -> Floats:
     The weak priors alone curve it by 1 in every direction; where the likelihood curves the other
     way, as it may far from its own peak, they are what is left.
     """
-    steps = _STEP * np.eye(6)
-    rows = [(loss(z + step, seen)[1] - loss(z - step, seen)[1]) / (2 * _STEP) for step in steps]
+    here = loss(z, seen)[1]
+    rows = [(loss(z + step, seen)[1] - here) / _STEP for step in _STEP * np.eye(6)]
     curvature = np.array(rows)
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
     covariance: Floats = (vectors / np.maximum(values, 1.0)) @ vectors.T

@@ -1,6 +1,7 @@
 """How the law of a group's value is worked out: exactly where that is known, else drawn."""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,15 +42,14 @@ def law_of_group(b: Belief, g: int) -> Marginal:
     """The law of a group with items; the same object for the same tally, while it is kept."""
     if not _is_exact(b, g):
         return _sampled(b, g)
-    cells = _cells(b, g)
+    own = cells_of(b, g)
     if b.population == "infinite":
+        cells = _cells(b, g)
         return BetaMarginal(float(cells.a[0, 0]), float(cells.c[0, 0]), cells.offset)
-    key = (
-        cells.left.tobytes(), cells.a.tobytes(), cells.c.tobytes(), cells.weight.tobytes(),
-        cells.right, cells.size, cells.offset,
-    )  # fmt: skip
+    key = _prior_key(b), g, b.right[own].tobytes(), b.wrong[own].tobytes()
     law: FiniteMarginal | None = _laws.get(key)
     if law is None:
+        cells = _cells(b, g)
         law = FiniteMarginal(_count(cells), cells.right, cells.size, cells.offset)
         _laws.put(key, law, law.n_floats + cells.a.size)
     return law
@@ -93,6 +93,22 @@ def _is_exact(b: Belief, g: int) -> bool:
         return False
     cells = cells_of(b, g)
     return b.population == "finite" or (cells.stop - cells.start) * b.node.size == 1
+
+
+def _prior_key(b: Belief) -> bytes:
+    """What a law depends on beside the tally of its group: pool, prior and metric, digested once.
+
+    Compared with the numbers themselves, group by group, it spares a turn some milliseconds.
+    """
+    if "prior_key" not in b._memo:
+        digest = blake2b(b.metric.kind.encode(), digest_size=16)
+        for array in (b.group, b.size, b.alpha, b.beta, b.node, b.metric.score):
+            # counts of other types, and strides, must not look alike
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        b._memo["prior_key"] = digest.digest()
+    key: bytes = b._memo["prior_key"]
+    return key
 
 
 def _cells(b: Belief, g: int) -> _Cells:

@@ -12,7 +12,7 @@ from worker.core.moments import carry_over, moments
 T = TypeVar("T")
 
 # What depends on prior and pool only, and so stays when the tally changes.
-_LASTING = ("log_norm", "even_strength", "group_size", "starts", "filled")
+_LASTING = ("log_norm", "even_strength", "group_size", "starts", "filled", "prior_key")
 
 
 def labelled(b: Belief, cell: int, outcome: int) -> Belief:

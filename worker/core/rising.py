@@ -1,0 +1,62 @@
+"""Rising factorials of many small counts: what a beta-binomial likelihood is made of.
+
+Gamma functions and their derivatives are dear, and most cells have a handful of labels: a product
+of so many factors takes a tenth of the time.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Floats = NDArray[np.float64]
+
+_MOST_FACTORS = 12  # above, the gamma functions are faster
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rising:
+    """Counts, put in order once so that many x can be asked about.
+
+    count: (c, 1). order: (c,) the largest first. large: how many have more than `_MOST_FACTORS`.
+    upto: how many have more than 0, 1, 2, ..., as far as there are any.
+    """
+
+    count: Floats
+    order: NDArray[np.intp]
+    large: int
+    upto: tuple[int, ...]
+
+
+def rising(count: NDArray[np.int64]) -> Rising:
+    """Put counts (c,), >= 0, in order."""
+    order = np.argsort(-count, kind="stable")
+    more_than = [int(np.count_nonzero(count > k)) for k in range(_MOST_FACTORS + 1)]
+    factors = tuple(n for n in more_than[:-1] if n)
+    return Rising(count[:, None].astype(np.float64), order, more_than[-1], factors)
+
+
+def log_rising(x: Floats, r: Rising) -> tuple[Floats, Floats]:
+    """log Gamma(x + n) / Gamma(x) and its derivative in x, for x (c, U) > 0 and the counts n.
+
+    >>> log, slope = log_rising(np.array([[2.0]]), rising(np.array([3])))
+    >>> round(float(np.exp(log[0, 0])), 6), round(float(slope[0, 0]), 6)
+    (24.0, 1.083333)
+    """
+    ordered = x[r.order]
+    logs, slopes = np.zeros_like(ordered), np.zeros_like(ordered)
+    if r.large:
+        of_large, n = ordered[: r.large], r.count[r.order[: r.large]]
+        logs[: r.large] = special.gammaln(of_large + n) - special.gammaln(of_large)
+        slopes[: r.large] = special.psi(of_large + n) - special.psi(of_large)
+    some = slice(r.large, r.upto[0] if r.upto else r.large)
+    product = np.ones_like(ordered[some])
+    for k, end in enumerate(r.upto):
+        factor = ordered[r.large : end] + k
+        product[: end - r.large] *= factor
+        slopes[r.large : end] += 1 / factor
+    logs[some] = np.log(product)
+    found, derivative = np.empty_like(logs), np.empty_like(slopes)
+    found[r.order], derivative[r.order] = logs, slopes
+    return found, derivative
