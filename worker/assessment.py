@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from worker.core.question import Question, StopRule
 from worker.core.schedule import POINTS
 from worker.core.stopping import Reason, Verdict, decide
 from worker.core.strategies import STRATEGIES, Choice, Strategy
-from worker.core.supposing import with_tally
+from worker.core.supposing import retallied, with_tally
 from worker.ledger import Header
 from worker.outcomes import Outcomes, count, outcomes
 from worker.plan import Plan
@@ -46,12 +46,21 @@ class Assessment:
     meaning: Outcomes
     first: Belief  # before the first label
     guard: Guard | None  # of a claim that holds at any time
+    # The last belief and the early claims that its prior was fitted to: the next one differs in a
+    # few groups. It is the same as one that is made anew.
+    _last: dict[bytes, Belief] = field(default_factory=dict, repr=False)
 
     def believe(self, tally: Mapping[str, int]) -> Belief:
         """Tally + prior = posterior; the empirical prior is fitted to the tally's early claims."""
         counts = count(tally, self.meaning, self.pool.n_cells)
-        belief = with_tally(self.first, counts.all)
-        return self._fitted(belief, counts.early) if counts.stage else belief
+        early = counts.early.tobytes() if counts.stage else b""
+        before = self._last.get(early)
+        if before is None:
+            before = self._fitted(self.first, counts.early) if counts.stage else self.first
+        belief = retallied(before, counts.all)
+        self._last.clear()
+        self._last[early] = belief
+        return belief
 
     def refitted(self, belief: Belief) -> Belief:
         """The belief with its empirical prior fitted to all of its labels."""
@@ -73,6 +82,7 @@ class Assessment:
         left: int,
         earlier: Iterable[Belief] = (),
         unclaimed: Ints | None = None,
+        may_be_rough: bool = False,
     ) -> Verdict:
         """Ask the stop rule; the same tally always gets the same answer.
 
@@ -83,9 +93,10 @@ class Assessment:
                 question stays open.
             unclaimed: (C,) items of each cell that nobody claimed; None if every claimed item has
                 its outcome. The others' outcomes are taken at the worst by `guarantee: anytime`.
+            may_be_rough: the confidence may be rough while nothing is decided.
         """
         rule, spent = self.rule, int((belief.right + belief.wrong).sum())
-        verdict = self._asked(belief, left, rule, unclaimed)
+        verdict = self._asked(belief, left, rule, unclaimed, may_be_rough)
         if verdict.reason != "answered" or verdict.certain or self._was_found(verdict, earlier):
             return verdict
         is_spent = rule.budget is not None and spent >= rule.budget
@@ -102,12 +113,19 @@ class Assessment:
         )
 
     def _asked(
-        self, belief: Belief, left: int, rule: StopRule, unclaimed: Ints | None = None
+        self,
+        belief: Belief,
+        left: int,
+        rule: StopRule,
+        unclaimed: Ints | None = None,
+        may_be_rough: bool = False,
     ) -> Verdict:
         rng = np.random.default_rng([self.plan.seed, _DECIDING])
         spent = int((belief.right + belief.wrong).sum())
         unknown = None if unclaimed is None else unlabelled(belief) - unclaimed
-        return decide(belief, self.question, rule, spent, left, rng, self.guard, unknown)
+        return decide(
+            belief, self.question, rule, spent, left, rng, self.guard, unknown, may_be_rough
+        )
 
     def choose(self, belief: Belief, left: Ints, pending: Ints, claim: int) -> Choice:
         """Choose the cell of one claim; seed, claim number, belief and queue fix the choice."""

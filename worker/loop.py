@@ -58,10 +58,10 @@ def _turn(
         sweep(ledger, desk, skips)
 
     # 3 and 4: tally + prior = posterior; ask the stop rule.
-    standing, belief, verdict = look(assessment, ledger)
+    standing, belief, verdict = look(assessment, ledger, may_be_rough=True)
     if standing.status == "running" and _may_stop(standing, verdict) and sweep(ledger, desk, skips):
         # A decision rests on a count that Label Studio confirms.
-        standing, belief, verdict = look(assessment, ledger)
+        standing, belief, verdict = look(assessment, ledger, may_be_rough=True)
 
     # 5: publish and withdraw, or choose and import.
     if standing.status == "running" and _may_stop(standing, verdict):
@@ -69,7 +69,7 @@ def _turn(
             assessment, header, standing, belief, verdict, kind="stop", reason=verdict.reason
         )
         ledger.publish(standing.revision, text, stops=True)
-        standing, belief, verdict = look(assessment, ledger)
+        standing, belief, verdict = look(assessment, ledger, may_be_rough=True)
     if standing.status == "stopped":
         _review(assessment, header, ledger, standing, belief, verdict)
         write_decision(ledger, folder)
@@ -85,13 +85,16 @@ def _turn(
     return verdict
 
 
-def look(assessment: Assessment, ledger: Ledger) -> tuple[Standing, Belief, Verdict]:
+def look(
+    assessment: Assessment, ledger: Ledger, *, may_be_rough: bool = False
+) -> tuple[Standing, Belief, Verdict]:
     """Say what is known now: standing, belief and verdict that belong together."""
     standing = ledger.standing()
     belief = assessment.believe(standing.tally)
     unclaimed = unclaimed_cells(assessment, standing)
     open_items = int(unclaimed.sum() + pending_cells(assessment, standing).sum())
-    verdict = assessment.decide(belief, open_items, assessment.earlier(standing.tally), unclaimed)
+    earlier = assessment.earlier(standing.tally)
+    verdict = assessment.decide(belief, open_items, earlier, unclaimed, may_be_rough)
     return standing, belief, verdict
 
 

@@ -9,7 +9,7 @@ from tests.core.enumeration import beliefs
 from worker.core.belief import Belief, unlabelled
 from worker.core.metrics import Errors, Metric
 from worker.core.moments import moments
-from worker.core.supposing import labelled, with_pending, with_prior, with_tally
+from worker.core.supposing import labelled, retallied, with_pending, with_prior, with_tally
 
 NONE, ONES = np.zeros(2, np.int64), np.ones(2)
 NO_ERRORS = Errors(np.zeros((2, 2), np.int64), np.ones((2, 2)))
@@ -108,3 +108,34 @@ def test_tally_and_prior_are_exchanged_one_without_the_other(b, other):
     assert (changed.errors.counts == b.errors.counts).all()
     again = with_prior(changed, b.alpha, b.beta, b.node)
     assert moments(again).mean == pytest.approx(b_moments, nan_ok=True)
+
+
+@pytest.mark.parametrize("kind", ["accuracy", "ece", "cost"])
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_another_tally_by_the_changed_groups_alone_is_the_same_to_the_last_bit(kind, data):
+    """Else a worker that just came up and one that was there before might choose differently."""
+    b = data.draw(beliefs(kind))
+    wrong = b.wrong[:, None] if b.errors is None else b.errors.counts
+    counts = np.column_stack([b.right, wrong])
+    some = data.draw(st.integers(0, len(counts) - 1)) if len(counts) else 0
+    before = counts.copy()
+    before[some : some + 1] = 0
+    moments(start := with_tally(b, before))
+    stepped, fresh = moments(retallied(start, counts)), moments(with_tally(b, counts))
+    for name in ("mean", "variance", "drop", "rate", "weight"):
+        np.testing.assert_array_equal(getattr(stepped, name), getattr(fresh, name))
+
+
+def test_a_tally_of_another_pool_is_refused():
+    b = Belief(
+        np.zeros(1, int),
+        np.array([3]),
+        np.zeros(1, int),
+        np.zeros(1, int),
+        1.0 + np.zeros(1),
+        np.ones(1),
+        1,
+    )
+    with pytest.raises(ValueError, match="counted for another pool"):
+        retallied(b, np.array([[3, 1]]))

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from worker.core.belief import Belief
 from worker.core.drawing import draw
 from worker.core.posterior import distribution, mean
-from worker.core.ranking import mrr, mrr_confidence, ranking, set_confidence
+from worker.core.ranking import (
+    mrr,
+    mrr_confidence,
+    ranking,
+    rough_set_confidence,
+    set_confidence,
+)
 
 N_DRAWS = 60_000
 
@@ -206,3 +212,22 @@ def test_a_low_threshold_forgives_a_near_miss():
     found = (mrr(order, draw(b, rng, 20_000), 2) >= 0.75 - 1e-12).mean()
     assert confidence == pytest.approx(found, abs=0.03)
     assert confidence > set_confidence(b, [int(g) for g in order[:2]])
+
+
+def test_the_rough_confidence_of_large_groups_is_the_exact_one_to_a_percent():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        size, n = np.full(6, 400), rng.integers(30, 60, 6)
+        right = rng.binomial(n, 0.6)
+        b = belief(size, right, n - right)
+        for top, which in ((1, "lowest"), (2, "highest")):
+            chosen = ranking(b, which)[:top].tolist()
+            exact = set_confidence(b, chosen, which)
+            assert rough_set_confidence(b, chosen, which) == pytest.approx(exact, abs=0.03)
+
+
+def test_the_rough_confidence_without_rivals_is_1_and_of_known_groups_0_or_1():
+    b = belief([9, 9], [3, 6], [6, 3])
+    assert rough_set_confidence(b, [0, 1]) == 1.0
+    assert rough_set_confidence(b, [0]) == pytest.approx(1.0)
+    assert rough_set_confidence(b, [1]) == pytest.approx(0.0)

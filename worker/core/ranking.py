@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from worker.core.belief import Belief, group_size
 from worker.core.drawing import draw
 from worker.core.marginals import SLACK, BetaMarginal, Marginal
+from worker.core.moments import moments
 from worker.core.posterior import marginals, mean
 from worker.core.question import Which
 
@@ -15,6 +17,8 @@ Floats = NDArray[np.float64]
 
 _NEGLIGIBLE = 1e-14
 _N_DRAWS = 4000
+_N_ROUGH = 201
+_NARROWEST = 1e-9
 
 
 def ranking(b: Belief, which: Which = "lowest") -> NDArray[np.intp]:
@@ -109,6 +113,28 @@ def set_confidence(
     x, mass = _greatest(members)
     confidence = float(np.dot(mass, _all_reach(rivals, x - tolerance)))
     return min(1.0, confidence)
+
+
+def rough_set_confidence(
+    b: Belief, chosen: Sequence[int], which: Which = "lowest", tolerance: float = 0.0
+) -> float:
+    """`set_confidence` if the values were normal with their exact means and variances.
+
+    A hundredth of its cost where many laws are new; for what is said while nothing is decided.
+    """
+    known, filled = moments(b), np.flatnonzero(group_size(b))
+    mean = known.mean[filled] if which == "lowest" else -known.mean[filled]
+    sd = np.sqrt(known.variance[filled]) + _NARROWEST
+    is_chosen = np.isin(filled, chosen)
+    if is_chosen.all():
+        return 1.0
+    low, high = mean[is_chosen] - 6 * sd[is_chosen], mean[is_chosen] + 6 * sd[is_chosen]
+    edges = np.linspace(low.max(), high.max(), _N_ROUGH)[:, None]
+    below = special.ndtr((edges - mean[is_chosen]) / sd[is_chosen]).prod(axis=1)
+    middle = (edges[1:] + edges[:-1]) / 2 - tolerance
+    rivals = ~is_chosen & (mean - 6 * sd < float(edges[-1, 0]))
+    reach = special.ndtr((mean[rivals] - middle) / sd[rivals]).prod(axis=1)
+    return float(np.diff(below) @ reach)
 
 
 def mrr_confidence(

@@ -19,7 +19,7 @@ from worker.core.guarantee import (
 from worker.core.pairwise import Region
 from worker.core.posterior import interval, whole
 from worker.core.question import TASK_OF_RULE, Question, StopRule
-from worker.core.ranking import mrr_confidence, ranking
+from worker.core.ranking import mrr_confidence, ranking, rough_set_confidence
 from worker.core.rewards import squared_error
 
 Reason = Literal["answered", "budget", "exhausted", "open"]
@@ -84,6 +84,7 @@ class _Report:
     ranking: tuple[int, ...] = ()
     chosen: tuple[int, ...] = ()
     pairs: tuple[PairVerdict, ...] = ()
+    is_rough: bool = False
 
 
 def decide(
@@ -95,6 +96,7 @@ def decide(
     rng: np.random.Generator | None = None,
     guard: Guard | None = None,
     unknown: Counts | None = None,
+    may_be_rough: bool = False,
 ) -> Verdict:
     """Stop or go on, by the labels alone.
 
@@ -111,6 +113,8 @@ def decide(
         guard: with it the rule holds only where the claim is true of all that is not ruled out at
             any time (`worker.core.guarantee`); the posterior is reported, but does not decide.
         unknown: (C,) claimed items without an outcome, for the guard; None: there are none.
+        may_be_rough: while the question is open and the rule surely does not hold, the confidence
+            may be that of normals: after a refit of the prior all exact laws would be new.
 
     Raises:
         ValueError: the rule is of another task than the question, has another epsilon, or the
@@ -124,7 +128,7 @@ def decide(
     if not group_size(b).any():
         raise ValueError("the pool has no items, so there is nothing to decide; check the pool.")
     if question.task == "identify":
-        report = _identify(b, question, rule, rng)
+        report = _identify(b, question, rule, rng, may_be_rough)
     elif question.task == "compare":
         report = _compare(b, question, rule)
     else:
@@ -143,6 +147,8 @@ def decide(
         reason = "exhausted"
     elif rule.budget is not None and spent >= rule.budget:
         reason = "budget"
+    if report.is_rough and reason != "open":
+        report = _identify(b, question, rule, rng, may_be_rough=False)
     return Verdict(
         stop=reason != "open",
         reason=reason,
@@ -162,10 +168,10 @@ def is_far_from_holding(b: Belief, question: Question, rule: StopRule) -> bool:
     P(the set is right) is at most P(its last group is not beyond its first rival), for mean
     reciprocal ranks that only the right set reaches. For simulations, which look often.
     """
-    if rule.kind != "mrr" or rule.confidence is None or rule.target <= 1 - 1 / (2 * question.top):
+    if rule.kind != "mrr" or rule.confidence is None:
         return False
     order = ranking(b, question.which)
-    if question.top >= order.size:
+    if question.top >= order.size or rule.target <= 1 - 1 / (2 * question.top):
         return False
     last, rival = int(order[question.top - 1]), int(order[question.top])
     below, _, above = region(b, last, rival, question.tolerance)
@@ -181,7 +187,11 @@ def _are_enough(b: Belief, rule: StopRule, report: _Report) -> bool:
 
 
 def _identify(
-    b: Belief, question: Question, rule: StopRule, rng: np.random.Generator | None
+    b: Belief,
+    question: Question,
+    rule: StopRule,
+    rng: np.random.Generator | None,
+    may_be_rough: bool,
 ) -> _Report:
     order = ranking(b, question.which)
     if question.top > order.size:
@@ -189,6 +199,13 @@ def _identify(
             f"the question asks for {question.top} groups, but only {order.size} have items; "
             "ask for fewer."
         )
+    ranked = tuple(order.tolist())
+    chosen = ranked[: question.top]
+    if may_be_rough and is_far_from_holding(b, question, rule):
+        rough = rough_set_confidence(b, chosen, question.which, question.tolerance)
+        # it cannot be so high: the rule does not hold
+        rough = min(rough, rule.confidence or 1.0)
+        return _Report(False, ranked, rough, ranking=ranked, chosen=chosen, is_rough=True)
     confidence = mrr_confidence(
         b,
         order,
@@ -198,13 +215,12 @@ def _identify(
         question.tolerance,
         np.random.default_rng(0) if rng is None else rng,
     )
-    ranked = tuple(order.tolist())
     return _Report(
         holds=_reaches(confidence, rule),
         groups=ranked,
         confidence=confidence,
         ranking=ranked,
-        chosen=ranked[: question.top],
+        chosen=chosen,
     )
 
 

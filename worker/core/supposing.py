@@ -112,6 +112,30 @@ def with_tally(b: Belief, counts: NDArray[np.int64]) -> Belief:
     )  # fmt: skip
 
 
+def retallied(b: Belief, counts: NDArray[np.int64]) -> Belief:
+    """`with_tally` that keeps what belongs to groups whose tally stays the same.
+
+    Args:
+        counts: as of `with_tally`.
+
+    Raises:
+        ValueError: a cell has more labels than items, or fewer than none.
+    """
+    right, wrong = counts[:, 0].copy(), counts[:, 1:].sum(axis=1)
+    over = (right + wrong > b.size) | (counts < 0).any(axis=1)
+    if over.any():
+        c = int(over.argmax())
+        raise ValueError(
+            f"cell {c} has {b.size[c]} items, but the tally says {counts[c].tolist()}; it was "
+            "counted for another pool."
+        )
+    is_new, errors = (right != b.right) | (wrong != b.wrong), b.errors
+    if errors is not None:
+        is_new |= (counts[:, 1:] != errors.counts).any(axis=1)
+        errors = _with(errors, counts=counts[:, 1:])
+    return _after(b, right, wrong, errors, tuple(np.unique(b.group[is_new]).tolist()))
+
+
 def _after(
     b: Belief, right: Counts, wrong: Counts, errors: Errors | None, groups: tuple[int, ...]
 ) -> Belief:
