@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.believing import first_belief, fitted
-from worker.core.anytime import forecast
+from worker.core.anytime.bands import forecast
+from worker.core.anytime.blocking import blocking
+from worker.core.anytime.guarantee import Guard
 from worker.core.belief import Belief, unlabelled
-from worker.core.blocking import blocking
-from worker.core.guarantee import Guard
 from worker.core.question import Question, StopRule
 from worker.core.schedule import POINTS
 from worker.core.stopping import Reason, Verdict, decide

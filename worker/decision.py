@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
+from worker.core.anytime.guarantee import ends, misses
 from worker.core.belief import Belief, group_labelled, group_right, group_size, unlabelled
 from worker.core.confusion import confusion_mean
 from worker.core.entries import confusion_interval
-from worker.core.guarantee import ends, misses
 from worker.core.posterior import highest_density_interval, interval, mean
 from worker.core.stopping import Verdict
 from worker.filling import unclaimed_cells

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from worker.core.anytime import forecast
-from worker.core.belief import Belief, unlabelled
-from worker.core.blocking import blocking
-from worker.core.guarantee import (
+from worker.core.anytime.bands import forecast
+from worker.core.anytime.blocking import blocking
+from worker.core.anytime.guarantee import (
     Guard,
     differences,
     ends,
@@ -23,6 +22,7 @@ from worker.core.guarantee import (
     region_of,
     width,
 )
+from worker.core.belief import Belief, unlabelled
 from worker.core.metrics import Metric
 from worker.core.question import Question
 from worker.core.ranking import mrr, ranking

@@ -5,9 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from worker.core.belief import Belief, Counts, by_group, group_labelled, group_size, unlabelled
-from worker.core.comparison import pairs_asked, region, regions
-from worker.core.guarantee import (
+from worker.core.anytime.guarantee import (
     Guard,
     differences,
     ends,
@@ -16,6 +14,8 @@ from worker.core.guarantee import (
     region_of,
     width,
 )
+from worker.core.belief import Belief, Counts, by_group, group_labelled, group_size, unlabelled
+from worker.core.comparison import pairs_asked, region, regions
 from worker.core.pairwise import Region
 from worker.core.posterior import interval, whole
 from worker.core.question import TASK_OF_RULE, Question, StopRule
@@ -111,7 +111,7 @@ def decide(
         rng: for the one inexact rule (see `mrr_confidence`). Without it the draws are always the
             same, so that the same tally gives the same decision.
         guard: with it the rule holds only where the claim is true of all that is not ruled out at
-            any time (`worker.core.guarantee`); the posterior is reported, but does not decide.
+            any time (`worker.core.anytime`); the posterior is reported, but does not decide.
         unknown: (C,) claimed items without an outcome, for the guard; None: there are none.
         may_be_rough: while the question is open and the rule surely does not hold, the confidence
             may be that of normals: after a refit of the prior all exact laws would be new.

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
+from worker.core.anytime.guarantee import ends, misses
 from worker.core.belief import Belief, group_share, group_size
-from worker.core.guarantee import ends, misses
 from worker.core.marginals import SLACK
 from worker.core.posterior import interval, mean, whole
 from worker.core.ranking import mrr

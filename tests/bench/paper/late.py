@@ -12,7 +12,7 @@ import numpy as np
 from tests.bench.paper.cache import Value, remembered
 from tests.bench.paper.cases import core, of_run, opened, order_of, prepared, spread
 from tests.bench.paper.data import load
-from worker.core.guarantee import Guard
+from worker.core.anytime.guarantee import Guard
 from worker.core.schedule import is_due
 from worker.core.strategies import NothingLeft
 from worker.core.supposing import labelled

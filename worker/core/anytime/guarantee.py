@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.anytime import Bands, Forecast, Seen, bands, joint_differences
+from worker.core.anytime.bands import Bands, Forecast, Seen, bands, joint_differences
 from worker.core.belief import Belief, Counts, group_share, group_size
 from worker.core.comparison import pairs_asked
 from worker.core.marginals import SLACK

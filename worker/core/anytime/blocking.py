@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.core.anytime.guarantee import Ends, Guard, differences, ends, gaps, is_decided, misses
 from worker.core.belief import Belief, Counts, by_group, group_share, group_size
 from worker.core.comparison import pairs_asked
-from worker.core.guarantee import Ends, Guard, differences, ends, gaps, is_decided, misses
 from worker.core.moments import Moments, moments
 from worker.core.question import Question
 from worker.core.ranking import ranking

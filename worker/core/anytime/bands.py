@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.extremes import Evidence, evidence, least, least_totals
+from worker.core.anytime.extremes import Evidence, evidence, least, least_totals
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64] | NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""The any-time guarantee: bands that hold whenever one looks, and what closes them."""
