@@ -6,8 +6,6 @@ Source:
     chosen group is chosen too: the one whose label is expected to lower the group's variance most.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,8 +37,6 @@ NORMAL_QUANTILE = 1.959964  # Bayes-UCB at 97.5%
 
 _EQUAL = 1e-12
 _MAX_REDRAWS = 50  # as in the papers' older code; the text has no limit
-# Groups chosen by their values, the ones looked for first; among `open`, none exhausted.
-_Extreme = Callable[[Floats, NDArray[np.intp]], NDArray[np.intp]]
 
 
 def random(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng) -> Choice:
