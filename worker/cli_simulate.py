@@ -169,7 +169,9 @@ def _run(
         try:
             with (
                 closing(runs),
-                click.progressbar(length=wanted, label="Runs", file=sys.stderr) as bar,
+                click.progressbar(
+                    length=wanted, label="Runs", file=sys.stderr, hidden=not sys.stderr.isatty()
+                ) as bar,
             ):
                 for at, run in runs:
                     finished[at].append(run)
