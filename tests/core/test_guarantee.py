@@ -201,6 +201,13 @@ def test_groups_that_are_shown_to_be_out_are_not_labelled_any_more():
     assert chosen == {0, 2, 3}
 
 
+def test_bins_of_a_pool_without_items_are_no_concern():
+    score = np.array([0.2, 0.5, 0.9])
+    b = belief([0, 40, 60], [0, 5, 9], [0, 5, 1])
+    b = replace(b, metric=Metric("ece", score=score, unit=np.zeros(3, int), pooled=True))
+    assert {choose(b, QUESTIONS["estimate"], seed=seed).group for seed in range(20)} <= {1, 2}
+
+
 def test_a_pair_that_is_decided_is_not_labelled_any_more():
     b = belief([100] * 3, [10, 80, 60], [80, 10, 10])
     pairs = Question("compare", pairs=((0, 1), (1, 2)))

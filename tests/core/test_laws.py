@@ -13,7 +13,7 @@ from worker.core.drawing import draw, draw_cells
 from worker.core.marginals import BetaMarginal, FiniteMarginal, SampledMarginal
 from worker.core.metrics import Metric
 from worker.core.moments import moments
-from worker.core.posterior import distribution, highest_density_interval, interval, marginal
+from worker.core.posterior import distribution, highest_density_interval, interval, marginal, mean
 from worker.core.ranking import set_confidence
 from worker.core.supposing import labelled
 
@@ -108,6 +108,21 @@ def test_mirroring_gives_the_law_of_minus_the_value(one):
     assert turned.exceeds(-points) == pytest.approx(1 - one.reaches(points), abs=1e-12)
     back = turned.mirrored()
     assert back.reaches(points) == pytest.approx(one.reaches(points), abs=1e-12)
+
+
+@every_metric
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_once_all_is_labelled_mean_interval_and_draws_are_one_value(kind, data):
+    """Also where a group has no item that the metric is about: then no positive was missed."""
+    b = data.draw(beliefs(kind, population="finite"))
+    while (left := unlabelled(b)).any():
+        last = 1 if b.errors is None else b.errors.counts.shape[1]
+        b = labelled(b, int(left.argmax()), data.draw(st.integers(0, last)))
+    of_groups = mean(b)
+    assert interval(b) == pytest.approx(of_groups[:, None].repeat(2, axis=1), nan_ok=True)
+    drawn = draw(b, np.random.default_rng(1), 3)
+    assert drawn == pytest.approx(of_groups[None].repeat(3, axis=0), nan_ok=True)
 
 
 @every_population

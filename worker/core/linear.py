@@ -42,7 +42,7 @@ def line_of(b: Belief, part: Part, cells: slice) -> tuple[Floats, Costs | None, 
     )
     hits, misses = ((part.weight * sums(part, cells_)).sum(axis=1) for cells_ in (truly, falsely))
     positives = np.maximum(hits + misses, 1e-9)
-    ratio = hits / positives
+    ratio = np.where(hits + misses > 0, hits / positives, 1.0)  # no positive item: none was missed
     scale = (part.size / positives)[part.of, None]
     worth = np.where(is_positive, (1 - ratio)[part.of, None] * scale, 0.0)
     miss = np.where(is_positive, 0.0, -ratio[part.of, None] * scale)

@@ -127,9 +127,8 @@ def _blocks_pair(
 
 
 def _widest(b: Belief, e: Ends, is_open: NDArray[np.bool_], rng: Rng) -> tuple[int, int]:
-    wide = np.where(is_open & (group_size(b) > 0), e.high - e.low, -np.inf)
-    if b.metric.pooled:
-        wide = wide * group_share(b)
+    share = group_share(b) if b.metric.pooled else 1.0
+    wide = np.where(is_open & (group_size(b) > 0), (e.high - e.low) * share, -np.inf)
     # Expected outcomes of pending items may leave a width of a hair below nothing.
     groups = np.flatnonzero(wide >= min(_NEARLY_WIDEST * wide.max(), wide.max()))
     return int(groups[rng.integers(groups.size)]), int(rng.integers(2))
