@@ -20,8 +20,8 @@ ROWS: dict[Row, tuple[int, int | None]] = {
     ("cifar100", 10): (200, None),
     ("svhn", 1): (200, 12_000),
     ("svhn", 3): (50, None),
-    ("imagenet", 1): (100, 8_000),
-    ("imagenet", 10): (50, 12_000),
+    ("imagenet", 1): (20, 8_000),
+    ("imagenet", 10): (20, 12_000),
 }
 GUARANTEED: dict[Row, int] = {
     ("20newsgroups", 1): 200,
