@@ -18,7 +18,7 @@ AT_CLASSES = {
 AT_BINS = (20, 50, 100)
 OF_CLASSES: Value = {"task": "estimate", "metric": "accuracy"}
 OF_ECE: Value = {"task": "estimate", "metric": "ece"}
-_MOST_RUNS = {"imagenet": 20}  # of Assay: a label among 1,000 classes takes 3 ms
+_MOST_RUNS = {"imagenet": 10}  # of Assay: a label among 1,000 classes takes 3 ms
 
 
 def estimation(pool: str, bins: bool, runs: int, quirks: bool) -> Value:
