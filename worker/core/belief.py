@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.core.judged.known import Known
 from worker.core.metrics import ACCURACY, Errors, Metric, check_fit
 
 Floats = NDArray[np.float64]
@@ -30,8 +31,17 @@ class Belief:
     group: (C,) index of each cell's group, 0..n_groups-1, ascending. size: (C,) items, >= 0.
     right, wrong: (C,) labelled items, >= 0, together whole and <= size; each whole but for
     `with_pending`. alpha, beta: (C,) or (C, U) prior, > 0; kept as (C, U).
-    node: (U,) prior probabilities of the nodes, > 0.
+    node: (U,) prior probabilities of the nodes, > 0; or (G, U), where those of the groups differ.
     metric, errors: what a group's value is, and what it takes.
+    variants: equally likely tallies where labels are in doubt (`worker.core.mixing`); the belief's
+        own tally is then the likeliest one.
+    judged: of a measure, what the votes tell of it; all that is said of the groups comes from its
+        draws. `right` are then the items for which most people say what is predicted, and the
+        prior is not used.
+
+    parts: of several models the belief about each one's groups, of which the arrays here are laid
+        end to end: the same items lie in all of them.
+    n_labels: labelled items, where the cells of several models' views overlap.
 
     The arrays are copied and locked.
 
@@ -50,6 +60,10 @@ class Belief:
     node: Floats = field(default_factory=lambda: ONE_NODE)
     metric: Metric = ACCURACY
     errors: Errors | None = None
+    variants: tuple["Belief", ...] = ()
+    judged: Known | None = None
+    parts: tuple["Belief", ...] = ()
+    n_labels: int | None = None
     # Derived once, on demand (`derived`): beliefs are made by the thousand, most are asked little.
     _memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -61,6 +75,11 @@ class Belief:
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         _check(self)
+        if (self.judged is None) == (self.metric.kind == "measure"):
+            raise ValueError(
+                f"the metric is {self.metric.kind}, and what votes tell of a measure is "
+                f"{'missing' if self.judged is None else 'there'}; pass `judged` with a measure."
+            )
         check_fit(self.metric, self.group.size, self.errors)
 
 
@@ -138,12 +157,15 @@ def _check(b: Belief) -> None:
             )
     for name in ("alpha", "beta"):
         shape = getattr(b, name).shape
-        if shape != (b.group.size, b.node.size):
+        if shape != (b.group.size, b.node.shape[-1]):
             raise ValueError(
-                f"{name} has shape {shape} for {b.group.size} cells and {b.node.size} nodes; "
+                f"{name} has shape {shape} for {b.group.size} cells and {b.node.shape[-1]} nodes; "
                 "pass one row a cell and one column a node."
             )
-    if not ((b.node > 0).all() and abs(b.node.sum() - 1) < 1e-9):
+    if b.node.ndim == 2 and (len(b.node) != b.n_groups or b.metric.pooled):
+        expected = "one row for all groups" if b.metric.pooled else f"{b.n_groups} rows"
+        raise ValueError(f"node has shape {b.node.shape}, expected {expected}.")
+    if not ((b.node > 0).all() and (np.abs(b.node.sum(axis=-1) - 1) < 1e-9).all()):
         raise ValueError(f"node is {b.node}, expected positive probabilities that sum to 1.")
     for name in ("group", "size"):
         if not np.issubdtype(getattr(b, name).dtype, np.integer) and b.group.size:

@@ -9,6 +9,7 @@ from worker.core.belief import Belief, group_size, unlabelled
 from worker.core.counts import LawCache
 from worker.core.laws import laws_after
 from worker.core.marginals import Marginal
+from worker.core.mixing import mixed
 from worker.core.moments import moments
 from worker.core.pairwise import Region, regions_of
 from worker.core.posterior import marginal, marginals
@@ -30,7 +31,12 @@ def region(b: Belief, g1: int, g2: int, epsilon: float) -> Region:
     Raises:
         ValueError: a group is unknown or has no items.
     """
-    return regions_of([marginal(b, g1), marginal(b, g2)], [(0, 1)], epsilon)[0]
+
+    def plain(of: Belief) -> Floats:
+        return np.array(regions_of([marginal(of, g1), marginal(of, g2)], [(0, 1)], epsilon)[0])
+
+    below, within, above = mixed(b, plain).tolist()
+    return below, within, above
 
 
 def regions(b: Belief, pairs: Pairs, epsilon: float) -> list[Region]:
@@ -38,6 +44,9 @@ def regions(b: Belief, pairs: Pairs, epsilon: float) -> list[Region]:
 
     Only pairs with a law that changed since they were last compared are worked out.
     """
+    if b.variants:
+        shares = mixed(b, lambda of: np.array(regions(of, pairs, epsilon)))
+        return list(map(tuple, shares.tolist()))
     laws = marginals(b)
     known: tuple[list[Marginal | None], list[Region]] | None = _last.get((pairs, epsilon))
     if known is None or len(known[0]) != len(laws):

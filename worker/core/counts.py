@@ -5,7 +5,7 @@ of beta-binomials. One label changes one cell, hence laws are kept and found aga
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -20,6 +20,7 @@ Cell = tuple[int, float, float]  # unlabelled items, and the Beta's two paramete
 NEGLIGIBLE = 1e-17  # a tail this light is left out; a thousand of them still weigh less than 1e-13
 _FFT_NOISE = 1e-15  # what a Fourier transform leaves where there is nothing
 _DIRECT_WORK = 1 << 22  # multiplications; above, the Fourier transform is faster
+_BLOCK = 1 << 20  # numbers transformed at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +39,7 @@ class CountLaw:
     @property
     def mirrored(self) -> "CountLaw":
         """The law of M - X."""
-        return _law(self.pmf[::-1].copy())
+        return law_of_masses(self.pmf[::-1].copy())
 
 
 def beta_binomial(n_items: int, a: float, b: float) -> Floats:
@@ -100,8 +101,52 @@ def mixed_law(left: NDArray[np.int64], a: Floats, b: Floats, weight: Floats) -> 
     left, a, b = left[kept], a[kept], b[kept]
     n_items = int(left.sum())
     if not n_items:
-        return _law(np.ones(1))
+        return law_of_masses(np.ones(1))
     return _mixed(weight, _spectra(left, a, b, n_items).prod(axis=0), n_items)
+
+
+def mixed_laws(
+    left: NDArray[np.int64], a: Floats, b: Floats, of: NDArray[np.intp], weight: Floats
+) -> list[CountLaw]:
+    """`mixed_law` of many groups, those with Fourier transforms of one length together.
+
+    Args:
+        left, a, b: (C,), (C, U) and (C, U) as of `mixed_law`; the cells of all groups.
+        of: (C,) the group of each cell, 0..G-1, ascending; every group has cells.
+        weight: (G, U).
+    """
+    n_items = np.bincount(of, weights=left).astype(np.int64)
+    lengths = np.array([_length(n) for n in range(int(n_items.max()) + 1)])[n_items]
+    laws: dict[int, CountLaw] = {}
+    for length in np.unique(lengths):
+        alike = np.flatnonzero(lengths == length)
+        most = int(np.bincount(of, minlength=len(weight))[alike].max()) * weight.shape[1]
+        for block in np.array_split(alike, -(-alike.size * most * int(length) // _BLOCK)):
+            own = np.isin(of, block)
+            begin = np.flatnonzero(np.diff(of[own], prepend=-1))
+            spectra = _spectra(left[own], a[own], b[own], int(n_items[block].max()))
+            products = np.multiply.reduceat(spectra, begin, axis=0)
+            mixture = (weight[block, :, None] * products).sum(axis=1)
+            pmfs = fft.irfft(mixture, int(length))
+            laws |= zip(block.tolist(), _laws_of_rows(pmfs, n_items[block]), strict=True)
+    return [laws[g] for g in range(len(weight))]
+
+
+def _laws_of_rows(pmfs: Floats, n_items: NDArray[np.int64]) -> Iterator[CountLaw]:
+    """`law_of_masses` of every row, up to its own number of items."""
+    inside = np.arange(pmfs.shape[1]) <= n_items[:, None]
+    pmfs = np.where(inside & (pmfs > _FFT_NOISE), pmfs, 0.0)
+    pmfs /= pmfs.sum(axis=1, keepdims=True)
+    at_least = np.zeros((len(pmfs), pmfs.shape[1] + 1))
+    at_least[:, :-1] = np.minimum(np.cumsum(pmfs[:, ::-1], axis=1)[:, ::-1], 1.0)
+    at_least[:, 0] = 1.0
+    low = (np.cumsum(pmfs, axis=1) <= NEGLIGIBLE).sum(axis=1).tolist()
+    high = ((at_least > NEGLIGIBLE).sum(axis=1) - 1).tolist()
+    for i, n in enumerate(n_items.tolist()):
+        kept = pmfs[i, : n + 1].copy(), at_least[i, : n + 2].copy()
+        for numbers in kept:
+            numbers.setflags(write=False)
+        yield CountLaw(*kept, low[i], high[i])
 
 
 def mixed_laws_after(
@@ -141,7 +186,7 @@ def _spectra(left: NDArray[np.int64], a: Floats, b: Floats, n_items: int) -> NDA
 def _mixed(weight: Floats, spectra: NDArray[np.complex128], n_items: int) -> CountLaw:
     """The mixture over the nodes of the laws with these Fourier transforms (U, F)."""
     pmf = fft.irfft(weight @ spectra, _length(n_items))[: n_items + 1]
-    return _law(_normalised(np.where(pmf > _FFT_NOISE, pmf, 0.0)))
+    return law_of_masses(_normalised(np.where(pmf > _FFT_NOISE, pmf, 0.0)))
 
 
 def _length(n_items: int) -> int:
@@ -162,7 +207,8 @@ def beta_binomials(n_items: NDArray[np.int64], a: Floats, b: Floats) -> Floats:
     return normalised
 
 
-def _law(pmf: Floats) -> CountLaw:
+def law_of_masses(pmf: Floats) -> CountLaw:
+    """The law of a count with these probabilities, which sum to 1; they are kept, and locked."""
     at_least = np.zeros(pmf.size + 1)
     at_least[:-1] = np.minimum(np.cumsum(pmf[::-1])[::-1], 1.0)
     at_least[0] = 1.0
@@ -182,7 +228,7 @@ def law_of(cells: tuple[Cell, ...]) -> CountLaw:
     pmf: Floats = np.ones(1)
     for cell in sorted(cells):  # the small ones first: fewer products
         pmf = convolve(pmf, beta_binomial(*cell))
-    return _law(pmf)
+    return law_of_masses(pmf)
 
 
 class LawCache:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, filled_groups, group_size, starts, unlabelled
+from worker.core.belief import Belief, Counts, Ints, filled_groups, group_size, starts, unlabelled
 from worker.core.moments import moments
 
 Floats = NDArray[np.float64]
@@ -19,45 +19,56 @@ def draw(b: Belief, rng: np.random.Generator, n: int) -> Floats:
     """
     if not b.group.size:
         return np.full((n, b.n_groups), np.nan)
+    if b.judged is not None:
+        values = b.judged.values[rng.integers(len(b.judged.values), size=n)].copy()
+        values[:, group_size(b) == 0] = np.nan
+        return values
+    if b.variants:
+        shares = np.array_split(np.arange(n), len(b.variants))
+        drawn = [draw(v, rng, len(share)) for v, share in zip(b.variants, shares, strict=True)]
+        return np.concatenate(drawn)
     n_kinds = b.errors.counts.shape[1] if b.errors is not None else 0
-    width = b.group.size * (1 + (n_kinds if b.metric.kind in ("cost", "tpr") else 0))
+    width = b.group.size * (1 + (n_kinds if b.metric.kind in ("cost", "tpr", "difference") else 0))
     step = max(1, _BLOCK // width)
     blocks = [_drawn(b, rng, min(step, n - at)) for at in range(0, n, step)]
     values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-    if b.n_groups > filled_groups(b).size or not group_size(b).all():
-        values[:, group_size(b) == 0] = np.nan
+    if "empty" not in b._memo:
+        b._memo["empty"] = np.flatnonzero(group_size(b) == 0)
+    if b._memo["empty"].size:
+        values[:, b._memo["empty"]] = np.nan
     return values
 
 
 def draw_cells(b: Belief, rng: np.random.Generator) -> Floats:
     """(C,) one posterior draw of each cell's rate of right answers, in [0, 1]."""
-    rates: Floats = _rates(b, rng, 1)[0]
+    rates: Floats = draw_rates(b, rng, 1)[0]
     return rates
 
 
-def _rates(b: Belief, rng: np.random.Generator, n: int) -> Floats:
-    """(n, C) draws of the cells' rates, which share the node drawn for their group."""
+def draw_rates(
+    b: Belief, rng: np.random.Generator, n: int, cells: NDArray[np.intp] | None = None
+) -> Floats:
+    """(n, C) draws of the rates of all cells, or of some; a group's share the node drawn for it."""
     if b.node.size == 1:
         a, c = b.alpha[:, 0] + b.right, b.beta[:, 0] + b.wrong
-        return rng.beta(a, c, size=(n, b.group.size))
+        if cells is not None:
+            a, c = a[cells], c[cells]
+        return rng.beta(a, c, size=(n, a.size))
     weight = moments(b).weight
     if b.metric.pooled:  # one node for all groups
         below = np.cumsum(weight[b.group[0]])
         node = np.searchsorted(below[:-1], rng.random(n))[:, None].repeat(b.n_groups, axis=1)
     else:
         node = (rng.random((n, b.n_groups, 1)) > np.cumsum(weight, axis=1)[:, :-1]).sum(axis=2)
-    cell, of = np.arange(b.group.size), node[:, b.group]
-    rates: Floats = rng.beta(b.alpha[cell, of] + b.right, b.beta[cell, of] + b.wrong)
+    cell = np.arange(b.group.size) if cells is None else cells
+    of = node[:, b.group[cell]]
+    rates: Floats = rng.beta(b.alpha[cell, of] + b.right[cell], b.beta[cell, of] + b.wrong[cell])
     return rates
 
 
 def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
-    rates = _rates(b, rng, n)
-    right: NDArray[Any]
-    if b.population == "finite":
-        right = b.right + rng.binomial(unlabelled(b), rates)
-    else:
-        right = b.size * rates
+    is_finite = b.population == "finite"
+    right = _completed(b, rng, n) if is_finite else b.size * draw_rates(b, rng, n)
     kind = b.metric.kind
     if kind in ("accuracy", "confusion"):
         return _shares(b, right)
@@ -66,6 +77,8 @@ def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
     if kind == "ece":
         return _calibration_errors(b, right)
     errors = _errors(b, rng, right)
+    if kind == "difference":
+        return _shares(b, right - errors[:, :, 0])
     if kind == "cost":
         worth = right * b.metric.values[:, 0] + (errors * b.metric.values[:, 1:]).sum(axis=2)
         return _shares(b, worth)
@@ -75,6 +88,72 @@ def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
     ratio = np.full(hits.shape, 1.0)  # no positive item: none was missed
     np.divide(hits, hits + misses, out=ratio, where=hits + misses > 0)
     return ratio
+
+
+def _completed(b: Belief, rng: np.random.Generator, n: int) -> NDArray[Any]:
+    """(n, C) right answers once all items are labelled; nothing is drawn for cells that are."""
+    left = unlabelled(b)
+    is_open = np.flatnonzero(left)
+    some = None if is_open.size == left.size else is_open
+    if b.node.size == 1:
+        a, c = b.alpha[:, 0] + b.right, b.beta[:, 0] + b.wrong
+        return complete(b.right, left, a, c, some, rng, n)
+    if some is None:
+        return b.right + rng.binomial(left, draw_rates(b, rng, n))
+    right = np.repeat(b.right[None], n, axis=0)
+    right[:, some] += rng.binomial(left[some], draw_rates(b, rng, n, some))
+    return right
+
+
+def complete(
+    right: Counts,
+    left: Ints,
+    a: Floats,
+    c: Floats,
+    some: NDArray[np.intp] | None,
+    rng: np.random.Generator,
+    n: int,
+) -> NDArray[Any]:
+    """(n, C) draws of the right answers once all items are labelled.
+
+    Args:
+        right, left: (C,) right answers, and items without a label.
+        a, c: (C,) the parameters of each cell's Beta.
+        some: the cells with items without a label; None if all cells have some.
+    """
+    if some is None:
+        return right + rng.binomial(left, rng.beta(a, c, size=(n, a.size)))
+    whole = np.repeat(right[None], n, axis=0)
+    whole[:, some] += rng.binomial(left[some], rng.beta(a[some], c[some], size=(n, some.size)))
+    return whole
+
+
+def draw_betas(shapes: Floats, rng: np.random.Generator) -> Floats:
+    """(C,) one draw of each Beta: the numbers of `Generator.beta`, in less time.
+
+    Its rejections are the same, but what it checks anew with every call is not: for some tens of
+    Betas that takes longer than to draw them.
+
+    Args:
+        shapes: (2 C,) the two parameters of each Beta, one Beta after the other; > 0, and one of
+            the two > 1.
+    """
+    gammas = rng.standard_gamma(shapes)
+    first = gammas[::2]
+    drawn: Floats = first / (first + gammas[1::2])
+    return drawn
+
+
+def draw_entries(b: Belief, rng: np.random.Generator, n: int) -> Floats:
+    """(n, G, 1 + L) draws of each group's shares of right answers and of every kind of error."""
+    if b.variants:
+        shares = np.array_split(np.arange(n), len(b.variants))
+        drawn = [draw_entries(v, rng, len(s)) for v, s in zip(b.variants, shares, strict=True)]
+        return np.concatenate(drawn)
+    is_finite = b.population == "finite"
+    right = _completed(b, rng, n) if is_finite else b.size * draw_rates(b, rng, n)
+    every = np.concatenate([right[:, :, None], _errors(b, rng, right)], axis=2)
+    return np.stack([_shares(b, every[:, :, j]) for j in range(every.shape[2])], axis=2)
 
 
 def _errors(b: Belief, rng: np.random.Generator, right: NDArray[Any]) -> NDArray[Any]:
@@ -127,5 +206,13 @@ def _sums(b: Belief, cells: NDArray[Any]) -> Floats:
 
 def _shares(b: Belief, cells: NDArray[Any]) -> Floats:
     """(n, G) sums over the cells of each group, over the group's items."""
-    shares: Floats = _sums(b, cells) / np.maximum(group_size(b), 1)
+    shares: Floats = _sums(b, cells) / _at_least_one(b)
     return shares
+
+
+def _at_least_one(b: Belief) -> Floats:
+    """(G,) items of each group, to divide by; 1 if there are none."""
+    if "divisor" not in b._memo:
+        b._memo["divisor"] = np.maximum(group_size(b), 1).astype(np.float64)
+    sizes: Floats = b._memo["divisor"]
+    return sizes

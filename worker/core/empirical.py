@@ -77,9 +77,16 @@ class Fit:
 
 
 def prior_of(
-    h: Hyperparameters, scores: Scores, covariance: Floats = CERTAIN
+    h: Hyperparameters,
+    scores: Scores,
+    covariance: Floats = CERTAIN,
+    level: tuple[Floats, Floats] | None = None,
 ) -> tuple[Floats, Floats, Floats]:
     """alpha (C, U), beta (C, U) and node (U,) of the prior that the hyperparameters describe.
+
+    Args:
+        level: (C,) what siblings say of the group effect of each cell's group: how far it is
+            shifted, in logits, and what is left of its variance (`worker.core.siblings`).
 
     What is not known of them widens the prior of every group: the variance of a cell's curve adds
     to the group effect's, and the lapse, 1 / s and tau^2 take their means under log-normals. Groups
@@ -89,22 +96,23 @@ def prior_of(
     x = np.stack([np.ones(scores.cell.size), scores.cell, scores.group])
     of_curve = np.einsum("ic,ij,jc->c", x, covariance[:3, :3], x)
     of_s, of_tau, of_lapse = np.diag(covariance)[3:]
-    tau = np.sqrt(np.exp(2 * (h.log_tau + of_tau)) + np.maximum(of_curve, 0.0))
+    shift, left = (0.0, 1.0) if level is None else (level[0][:, None], level[1])
+    tau = np.sqrt(left * np.exp(2 * (h.log_tau + of_tau)) + np.maximum(of_curve, 0.0))
     lapse = np.exp(h.log_lapse + of_lapse / 2)
     centre = (h.a * x[0] + h.b * x[1] + h.d * x[2])[:, None]
-    mu = _rate(special.expit(centre + tau[:, None] * GRID), lapse)
-    s = np.exp(h.log_s - of_s / 2) * _closeness(_rate(special.expit(centre), lapse))
+    mu = rate_of(special.expit(centre + shift + tau[:, None] * GRID), lapse)
+    s = np.exp(h.log_s - of_s / 2) * closeness(rate_of(special.expit(centre), lapse))
     return s * mu, s * (1 - mu), NODE
 
 
-def _rate(curve: Floats, lapse: float) -> Floats:
+def rate_of(curve: Floats, lapse: float) -> Floats:
     return np.clip((1 - lapse) * curve, LEAST_RATE, 1 - LEAST_RATE)
 
 
-def _closeness(m: Floats) -> Floats:
+def closeness(m: Floats) -> Floats:
     """How many times s the strength of a cell is."""
-    closeness: Floats = (4 * m * (1 - m)) ** -0.5
-    return closeness
+    times: Floats = (4 * m * (1 - m)) ** -0.5
+    return times
 
 
 def _moves(rate: Floats) -> NDArray[np.bool_]:
@@ -123,9 +131,9 @@ def shared_prior(scores: Scores) -> tuple[Floats, Floats, Floats]:
     weight = ((1 + a**2 / 3) * (1 + b**2 / 3)).ravel() ** -2
     slope = np.maximum(WEAK[1, 0] + 0.4 * b.ravel(), 0.05)
     lapse = np.exp(WEAK[5, 0])
-    mu = _rate(special.expit(0.6 * a.ravel() + slope * scores.cell[:, None]), lapse)
-    middle = _rate(special.expit(WEAK[1, 0] * scores.cell[:, None]), lapse)
-    s = np.exp(WEAK[3, 0]) * _closeness(middle)
+    mu = rate_of(special.expit(0.6 * a.ravel() + slope * scores.cell[:, None]), lapse)
+    middle = rate_of(special.expit(WEAK[1, 0] * scores.cell[:, None]), lapse)
+    s = np.exp(WEAK[3, 0]) * closeness(middle)
     return s * mu, s * (1 - mu), weight / weight.sum()
 
 
@@ -139,6 +147,7 @@ class Evidence:
     x: Floats
     begin: NDArray[np.intp]  # where each group with labels begins
     of: NDArray[np.intp]  # (c,) which of these groups
+    times: Floats | float = 1.0  # (g,) how often each of these groups counts, (g,) or all alike
 
 
 def evidence(
@@ -168,8 +177,8 @@ def loss(z: Floats, seen: Evidence) -> tuple[float, Floats]:
     tau, lapse = np.exp(p[4]), np.exp(p[5])
     centre = (p[:3] @ seen.x)[:, None]
     curve, middle = special.expit(centre + tau * GRID), special.expit(centre)
-    mu, m = _rate(curve, lapse), _rate(middle, lapse)
-    s = np.exp(p[3]) * _closeness(m)
+    mu, m = rate_of(curve, lapse), rate_of(middle, lapse)
+    s = np.exp(p[3]) * closeness(m)
     alpha, beta = s * mu, s * (1 - mu)
     of_right, up = log_rising(alpha, seen.right)
     of_wrong, down = log_rising(beta, seen.wrong)
@@ -178,8 +187,9 @@ def loss(z: Floats, seen: Evidence) -> tuple[float, Floats]:
     top = by_node.max(axis=1, keepdims=True)
     weight = np.exp(by_node - top)
     total = weight.sum(axis=1, keepdims=True)
-    weight = (weight / total)[seen.of]
-    log_likelihood = float((top + np.log(total)).sum())
+    times = np.broadcast_to(seen.times, len(total))[:, None]
+    weight = (times * weight / total)[seen.of]
+    log_likelihood = float((times * (top + np.log(total))).sum())
     # how the log likelihood changes with mu, with log s_c, and with m through s_c
     with_mu = weight * s * (up - down) * _moves(mu)
     with_s = s * (weight * (mu * up + (1 - mu) * down - less)).sum(axis=1, keepdims=True)
@@ -205,15 +215,21 @@ def fit(
         Empirical Bayes by the beta-binomial marginal likelihood; the group effect is integrated
         over its 13 nodes.
     """
-    seen = evidence(right, wrong, group, scores)
+    return fit_to(evidence(right, wrong, group, scores))[0]
+
+
+def fit_to(seen: Evidence) -> tuple[Fit, float]:
+    """`fit`, and the logarithm of the labels' marginal likelihood (Laplace)."""
     if not seen.begin.size:
-        return Fit(Hyperparameters(), UNFITTED)
+        return Fit(Hyperparameters(), UNFITTED), 0.0
     found = optimize.minimize(
         loss, np.zeros(6), args=(seen,), jac=True, method="L-BFGS-B", bounds=[(-_FAR, _FAR)] * 6,
         options={"gtol": 1e-3},
     )  # fmt: skip
     mode = Hyperparameters(*(WEAK[:, 0] + WEAK[:, 1] * found.x).tolist())
-    return Fit(mode, WEAK[:, 1:] * _covariance(found.x, seen) * WEAK[:, 1])
+    covariance = _covariance(found.x, seen)
+    told = float(np.linalg.slogdet(covariance)[1]) / 2 - float(found.fun)
+    return Fit(mode, WEAK[:, 1:] * covariance * WEAK[:, 1]), told
 
 
 def _covariance(z: Floats, seen: Evidence) -> Floats:

@@ -40,7 +40,7 @@ class FiniteMarginal:
 
     law: CountLaw
     right: float
-    size: int
+    size: float
     offset: float = 0.0
 
     @property
@@ -61,7 +61,7 @@ class FiniteMarginal:
     def atoms(self) -> tuple[Floats, Floats]:
         """All possible values (K,), ascending, and their probabilities (K,)."""
         pmf = self.law.pmf
-        return self.offset + (self.right + np.arange(pmf.size)) / self.size, pmf
+        return self.offset + (self.right + np.arange(pmf.size, dtype=np.float64)) / self.size, pmf
 
     def reaches(self, x: Floats) -> Floats:
         """P(value >= x) for every x, in the shape of `x`."""
@@ -77,7 +77,7 @@ class FiniteMarginal:
         """The smallest value that is not exceeded with at least each `probability`."""
         tail = 1.0 - probability
         at = np.searchsorted(-self.law.at_least[1:], -(tail + _ROUNDING))
-        return self.offset + (self.right + at) / self.size
+        return self.offset + (self.right + at.astype(np.float64)) / self.size
 
     def mirrored(self) -> Self:
         """The law of minus the value."""

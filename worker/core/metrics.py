@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-MetricKind = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr"]
+MetricKind = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr", "measure", "difference"]
 
 # Metrics of which the exact law of a group's value is known: affine in the number of right answers.
 AFFINE: tuple[MetricKind, ...] = ("accuracy", "bias")
@@ -29,15 +29,19 @@ class Metric:
     cost       the mean cost of its items, by predicted and true class
     confusion  theta_g and the shares of its kinds of errors; a vector, so it can only be estimated
     tpr        of its items that are truly positive, the share that is predicted so
+    measure    the mean distance of its items' predictions from what people say of them
+    difference the accuracy of one model less that of another, on the same items
 
     score: (C,) mean score of each cell's items, in [0, 1]; bias and ece.
     unit: (C,) whole, ascending within a group: the bin of each cell (ece), or whether its items are
         predicted positive, 0 or 1 (tpr).
     values: (C, 1 + L) cost of a right answer and of each kind of error (cost).
     pooled: the sum over the groups, weighted by their shares of the pool, is what is asked (the
-        ECE of a pool whose groups are its bins).
+        ECE of a pool whose groups are its bins, and every measure).
+    level: of the interval of that sum; the narrowest one for a measure.
 
-    In tpr the kinds of errors are 0: truly positive, 1: any other class.
+    In tpr the kinds of errors are 0: truly positive, 1: any other class. In a difference an item is
+    right if the first model alone is right; else 0: the second alone is, 1: both or neither.
 
     Source:
         Ji, Logan, Smyth & Steyvers, "Active Bayesian Assessment for Black-Box Classifiers"
@@ -49,6 +53,7 @@ class Metric:
     unit: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     values: Floats = field(default_factory=_nothing)
     pooled: bool = False
+    level: float = 0.95
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(MetricKind):
@@ -56,16 +61,16 @@ class Metric:
                 f"metric is {self.kind!r}, expected one of {', '.join(get_args(MetricKind))}."
             )
 
-        if self.pooled and self.kind != "ece":
+        if self.pooled and self.kind not in ("ece", "measure"):
             raise ValueError(
-                f"the metric {self.kind} is pooled, but only of an ece the groups' sum is asked; "
-                "leave `pooled` out."
+                f"the metric {self.kind} is pooled, but only of an ece or a measure the groups' "
+                "sum is asked; leave `pooled` out."
             )
 
     @property
     def counts_errors(self) -> bool:
         """Whether the kinds of errors matter, and not only right and wrong."""
-        return self.kind in ("cost", "confusion", "tpr")
+        return self.kind in ("cost", "confusion", "tpr", "difference")
 
 
 ACCURACY = Metric()
@@ -126,7 +131,8 @@ def check_fit(metric: Metric, n_cells: int, errors: Errors | None) -> None:
             f"of the {n_cells} cells; pass `errors`."
         )
     n_kinds = errors.counts.shape[1]
-    expected = {"cost": metric.values.shape[-1] - 1, "tpr": 2}.get(metric.kind, n_kinds)
+    of_kind = {"cost": metric.values.shape[-1] - 1, "tpr": 2, "difference": 2}
+    expected = of_kind.get(metric.kind, n_kinds)
     if expected != n_kinds:
         raise ValueError(
             f"the metric {metric.kind} knows {expected} kinds of errors, the counts have "

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from worker.core.belief import Belief, cells_of, filled_groups, group_size
 from worker.core.calibration import calibration_error
 from worker.core.confusion import confusion
+from worker.core.judged.known import Known
 from worker.core.linear import line_of, linear, linear_drop
 from worker.core.parts import centred_means, mixed, part_of
 
@@ -52,19 +53,39 @@ def moments(b: Belief) -> Moments:
         group and an infinite population, at a drawn rate.
     """
     if "moments" not in b._memo:
+        if b.judged is not None:
+            b._memo["moments"] = _of_votes(b, b.judged)
+            return b._memo["moments"]  # type: ignore[no-any-return]
         base: tuple[Moments, tuple[int, ...]] | None = b._memo.pop("stale_moments", None)
-        b._memo["moments"] = _fresh(b) if base is None else _refreshed(b, *base)
-    known: Moments = b._memo["moments"]
-    return known
+        known = _fresh(b) if base is None else _refreshed(b, *base)
+        b._memo["moments"] = _in_doubt(b, known) if b.variants else known
+    worked_out: Moments = b._memo["moments"]
+    return worked_out
+
+
+def _of_votes(b: Belief, judged: Known) -> Moments:
+    """Of a measure; here `rate` is the share of items for which most people agree with it."""
+    values, share = judged.values, group_size(b) / max(1, int(group_size(b).sum()))
+    total = np.nan_to_num(values) @ share
+    return Moments(
+        mean=values.mean(axis=0),
+        variance=values.var(axis=0),
+        drop=judged.drops(),
+        rate=(b.right + 1) / (b.right + b.wrong + 2),
+        weight=_nodes(b),
+        total=(float(total.mean()), float(total.var())),
+    )
 
 
 def carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
     """Let `after`, which differs from `b` in the tally of `groups` only, begin with b's moments.
 
-    Nothing is worked out yet: many beliefs are never asked for their moments.
+    And with the laws of the groups. Nothing is worked out yet: many beliefs are never asked.
     """
     if b.metric.pooled:
         return  # all groups share their nodes
+    if "marginals" in b._memo and not b.variants:
+        after._memo["stale_marginals"] = b._memo["marginals"], groups
     old, stale = b._memo.get("moments"), groups
     if old is None and "stale_moments" in b._memo:
         old, stale = b._memo["stale_moments"]
@@ -73,13 +94,30 @@ def carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
         after._memo["stale_moments"] = old, stale
 
 
+def _in_doubt(b: Belief, own: Moments) -> Moments:
+    """Means and variances over all tallies; what one more label does, by the likeliest one."""
+    of = [moments(variant) for variant in b.variants]
+    mean = np.mean([m.mean for m in of], axis=0)
+    variance = np.mean([m.variance + (m.mean - mean) ** 2 for m in of], axis=0)
+    total = own.total
+    if total is not None:
+        sums = np.array([m.total for m in of if m.total is not None])
+        total = float(sums[:, 0].mean()), float(sums[:, 1].mean() + sums[:, 0].var())
+    return replace(own, mean=mean, variance=variance, total=total)
+
+
 def _fresh(b: Belief) -> Moments:
     g, c = b.n_groups, b.group.size
     blank = np.full(g, np.nan)
-    of_all = Moments(blank, blank.copy(), np.zeros(c), np.zeros(c), np.tile(b.node, (g, 1)))
+    of_all = Moments(blank, blank.copy(), np.zeros(c), np.zeros(c), _nodes(b))
     filled = filled_groups(b)
     total = _work_out(b, of_all, filled, slice(0, c)) if filled.size else None
     return replace(of_all, total=total)
+
+
+def _nodes(b: Belief) -> Floats:
+    """(G, U) prior probabilities of every group's nodes."""
+    return np.broadcast_to(b.node, (b.n_groups, b.node.shape[-1])).copy()
 
 
 def _refreshed(b: Belief, old: Moments, groups: tuple[int, ...]) -> Moments:

@@ -85,7 +85,7 @@ def _weights(
     by_group = np.add.reduceat(likelihood, begin, axis=0)
     if b.metric.pooled:
         by_group = np.tile(by_group.sum(axis=0), (groups.size, 1))
-    logs = np.log(b.node) + by_group
+    logs = np.log(b.node if b.node.ndim == 1 else b.node[groups]) + by_group
     weight = np.exp(logs - logs.max(axis=1, keepdims=True))
     normalised: Floats = weight / weight.sum(axis=1, keepdims=True)
     return normalised

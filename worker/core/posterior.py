@@ -4,16 +4,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.belief import Belief, by_group, group_share, group_size, unlabelled
-from worker.core.laws import N_DRAWS, joint_draws, law_of_group
+from worker.core.laws import N_DRAWS, joint_draws, law_of_group, laws_of_groups
 from worker.core.marginals import Marginal, SampledMarginal
 from worker.core.moments import moments
 
 Floats = NDArray[np.float64]
 
+_DRAWN_AT_ONCE = 256  # groups: what they take stays in the processor's own memory
+
 
 def mean(b: Belief) -> Floats:
     """(G,) posterior mean of every group's value; nan for groups without items."""
-    is_plain = b.node.size == 1 and b.metric.kind == "accuracy" and b.population == "finite"
+    is_plain = (
+        not b.variants
+        and b.node.size == 1
+        and b.metric.kind == "accuracy"
+        and b.population == "finite"
+    )
     if is_plain and "moments" not in b._memo:  # asked for by every ranking of a simulation
         a = b.alpha[:, 0] + b.right
         rate = a / (a + b.beta[:, 0] + b.wrong)
@@ -36,11 +43,15 @@ def marginals(b: Belief) -> list[Marginal | None]:
     posterior draws, always the same ones for the same tally.
     """
     if "marginals" not in b._memo:
-        b._memo["marginals"] = [
-            law_of_group(b, g) if size else None for g, size in enumerate(group_size(b).tolist())
-        ]
-    laws: list[Marginal | None] = b._memo["marginals"]
-    return laws
+        before, stale = b._memo.pop("stale_marginals", (None, range(b.n_groups)))
+        laws: list[Marginal | None] = [None] * b.n_groups if before is None else before.copy()
+        sizes = group_size(b)
+        filled = [g for g in stale if sizes[g]]
+        for g, law in zip(filled, laws_of_groups(b, filled), strict=True):
+            laws[g] = law
+        b._memo["marginals"] = laws
+    known: list[Marginal | None] = b._memo["marginals"]
+    return known
 
 
 def marginal(b: Belief, g: int) -> Marginal:
@@ -97,53 +108,67 @@ def highest_density_interval(b: Belief, level: float = 0.95) -> Floats:
     _checked(level)
     bounds = np.full((b.n_groups, 2), np.nan)
     for g, law in enumerate(marginals(b)):
-        if law is None:
-            continue
-        x, mass = law.atoms()
-        upto = np.concatenate([[0.0], np.cumsum(mass)])
-        # for every first value the last one needed: the first where the mass suffices
-        last = np.searchsorted(upto, upto[:-1] + level - 1e-12) - 1
-        fits = last < x.size
-        first = np.flatnonzero(fits)
-        width = x[last[fits]] - x[first]
-        at = int(width.argmin())
-        bounds[g] = x[first[at]], x[last[fits][at]]
+        if law is not None:
+            bounds[g] = _narrowest(law, level)
     return bounds
+
+
+def _narrowest(law: Marginal, level: float) -> tuple[float, float]:
+    x, mass = law.atoms()
+    upto = np.concatenate([[0.0], np.cumsum(mass)])
+    # for every first value the last one needed: the first where the mass suffices
+    last = np.searchsorted(upto, upto[:-1] + level - 1e-12) - 1
+    fits = last < x.size
+    first = np.flatnonzero(fits)
+    width = x[last[fits]] - x[first]
+    at = int(width.argmin())
+    return float(x[first[at]]), float(x[last[fits][at]])
 
 
 def draws(b: Belief) -> Floats:
     """(2,000, G) draws of all groups' values, always the same for the same tally; nan where empty.
 
     Independent groups are drawn from their laws, in as many equal parts as there are draws, each
-    hit once and in random order (a Latin hypercube); groups that share a node are drawn together.
+    hit once and in random order (a Latin hypercube); groups that share a node, or doubtful labels,
+    are drawn together.
     """
-    if b.metric.pooled:
+    if b.metric.pooled or b.variants:
         return joint_draws(b)
     if "draws" not in b._memo:
-        parts = np.tile((np.arange(N_DRAWS) + 0.5) / N_DRAWS, (b.n_groups, 1))
-        at = np.random.default_rng(N_DRAWS).permuted(parts, axis=1)
-        drawn = np.full((N_DRAWS, b.n_groups), np.nan)
-        for g, law in enumerate(marginals(b)):
-            if law is not None:
-                drawn[:, g] = law.quantiles(at[g])
+        rng, parts = np.random.default_rng(N_DRAWS), (np.arange(N_DRAWS) + 0.5) / N_DRAWS
+        drawn = np.empty((N_DRAWS, b.n_groups))
+        for start in range(0, b.n_groups, _DRAWN_AT_ONCE):  # the same numbers as all at once
+            laws = marginals(b)[start : start + _DRAWN_AT_ONCE]
+            at = rng.permuted(np.tile(parts, (len(laws), 1)), axis=1)
+            for row, law in zip(at, laws, strict=True):
+                row[:] = np.nan if law is None else law.quantiles(row)
+            drawn[:, start : start + len(laws)] = at.T
         b._memo["draws"] = drawn
     values: Floats = b._memo["draws"]
     return values
 
 
-def whole(b: Belief, level: float = 0.95) -> tuple[float, float, float]:
-    """Mean and equal-tailed interval of the sum of the groups' values, weighted by their shares.
+def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
+    """Mean and interval of the sum of the groups' values, weighted by their shares.
 
-    What is asked if the metric is pooled: the ECE of a pool whose groups are its bins. The interval
-    is that of 2,000 draws, always the same ones for the same tally.
+    What is asked if the metric is pooled: the ECE of a pool whose groups are its bins, or the mean
+    measure. The interval is that of 2,000 draws, always the same ones for the same tally:
+    equal-tailed, or of a measure the narrowest (HPDI).
+
+    Args:
+        level: None for the metric's own.
 
     Raises:
         ValueError: `level` is not inside (0, 1).
     """
     filled = np.flatnonzero(group_size(b))
     share = group_share(b)[filled]
+    level = b.metric.level if level is None else level
     summed = SampledMarginal(np.sort(draws(b)[:, filled] @ share))
-    low, high = summed.quantiles(_tails(level)).tolist()
+    if b.metric.kind == "measure":
+        low, high = _narrowest(summed, _checked(level))
+    else:
+        low, high = summed.quantiles(_tails(level)).tolist()
     return float(mean(b)[filled] @ share), low, high
 
 

@@ -4,21 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
-from worker.core.belief import Belief, group_size
+from worker.core.belief import Belief, by_group, group_size, unlabelled
 from worker.core.drawing import draw
 from worker.core.marginals import SLACK, BetaMarginal, Marginal
-from worker.core.moments import moments
-from worker.core.posterior import marginals, mean
+from worker.core.mixing import mixed
+from worker.core.posterior import marginal, marginals, mean
 from worker.core.question import Which
 
 Floats = NDArray[np.float64]
 
-_NEGLIGIBLE = 1e-14
+NEGLIGIBLE = 1e-14
 _N_DRAWS = 4000
-_N_ROUGH = 201
-_NARROWEST = 1e-9
 
 
 def ranking(b: Belief, which: Which = "lowest") -> NDArray[np.intp]:
@@ -78,7 +75,11 @@ def mrr(
 
 
 def set_confidence(
-    b: Belief, chosen: Sequence[int], which: Which = "lowest", tolerance: float = 0.0
+    b: Belief,
+    chosen: Sequence[int],
+    which: Which = "lowest",
+    tolerance: float = 0.0,
+    rivals: Sequence[int] | None = None,
 ) -> float:
     """P(no chosen group is better than any other by more than `tolerance` | labels).
 
@@ -88,8 +89,10 @@ def set_confidence(
     population, within about 1e-5 for the infinite one.
 
     Args:
-        chosen: distinct groups with items. All others with items are the rivals.
+        chosen: distinct groups with items.
         tolerance: >= 0, accuracy.
+        rivals: groups that are not chosen; None for all others with items. With some of them it is
+            an upper bound of the confidence, without the laws of the others.
 
     Returns:
         In [0, 1]; 1 if there is no rival.
@@ -97,44 +100,51 @@ def set_confidence(
     Raises:
         ValueError: nothing is chosen, or a chosen group is unknown or has no items.
     """
-    laws = {
-        g: law.mirrored() if law is not None and which == "highest" else law
-        for g, law in enumerate(marginals(b))
-    }
-    members = [law for law in (laws.pop(g, None) for g in chosen) if law is not None]
-    if not members or len(members) < len(chosen):
+    filled = np.flatnonzero(group_size(b))
+    if not len(chosen) or not np.isin(chosen, filled).all() or len({*chosen}) < len(chosen):
         raise ValueError(
             f"the chosen groups {tuple(int(g) for g in chosen)} must be distinct groups with items "
             f"among 0 to {b.n_groups - 1}; choose from `ranking`."
         )
-    rivals = [law for law in laws.values() if law is not None]
-    if not rivals:
-        return 1.0
-    x, mass = _greatest(members)
-    confidence = float(np.dot(mass, _all_reach(rivals, x - tolerance)))
-    return min(1.0, confidence)
+    if rivals is not None:
+        return _confidence_among(b, chosen, np.asarray(rivals, dtype=np.intp), which, tolerance)
+    key = tuple(chosen), which, tolerance
+    kept = b._memo.get("set_confidence")
+    if kept is None or kept[0] != key:  # an idle turn asks again
+        others = filled[~np.isin(filled, chosen)]
+        kept = key, _confidence_among(b, chosen, others, which, tolerance)
+        b._memo["set_confidence"] = kept
+    return float(kept[1])
 
 
-def rough_set_confidence(
-    b: Belief, chosen: Sequence[int], which: Which = "lowest", tolerance: float = 0.0
+def _confidence_among(
+    b: Belief, chosen: Sequence[int], rivals: NDArray[np.intp], which: Which, tolerance: float
 ) -> float:
-    """`set_confidence` if the values were normal with their exact means and variances.
-
-    A hundredth of its cost where many laws are new; for what is said while nothing is decided.
-    """
-    known, filled = moments(b), np.flatnonzero(group_size(b))
-    mean = known.mean[filled] if which == "lowest" else -known.mean[filled]
-    sd = np.sqrt(known.variance[filled]) + _NARROWEST
-    is_chosen = np.isin(filled, chosen)
-    if is_chosen.all():
+    if not rivals.size:
         return 1.0
-    low, high = mean[is_chosen] - 6 * sd[is_chosen], mean[is_chosen] + 6 * sd[is_chosen]
-    edges = np.linspace(low.max(), high.max(), _N_ROUGH)[:, None]
-    below = special.ndtr((edges - mean[is_chosen]) / sd[is_chosen]).prod(axis=1)
-    middle = (edges[1:] + edges[:-1]) / 2 - tolerance
-    rivals = ~is_chosen & (mean - 6 * sd < float(edges[-1, 0]))
-    reach = special.ndtr((mean[rivals] - middle) / sd[rivals]).prod(axis=1)
-    return float(np.diff(below) @ reach)
+    x, mass = greatest(_signed([marginal(b, g) for g in chosen], which))
+    # who cannot come below the last x need not be asked
+    rivals = rivals[_least(b, which)[rivals] < x[-1] - tolerance]
+    if 2 * rivals.size > b.n_groups:  # nearly all: the laws are kept for the next belief
+        laws = marginals(b)
+        known = [law for law in map(laws.__getitem__, rivals.tolist()) if law is not None]
+    else:
+        known = [marginal(b, g) for g in rivals.tolist()]
+    return min(1.0, float(np.dot(mass, _all_reach(_signed(known, which), x - tolerance))))
+
+
+def _signed(laws: Sequence[Marginal], which: Which) -> Sequence[Marginal]:
+    """The laws of values that the lower ones are chosen of."""
+    return laws if which == "lowest" else [law.mirrored() for law in laws]
+
+
+def _least(b: Belief, which: Which) -> Floats:
+    """(G,) what no group's value (with the sign turned, if the highest are asked) is below."""
+    if b.metric.kind != "accuracy" or b.population != "finite" or b.variants:
+        return np.full(b.n_groups, -np.inf)
+    done = b.right if which == "lowest" else -(b.right + unlabelled(b))
+    least: Floats = by_group(b, done) / np.maximum(group_size(b), 1)
+    return least
 
 
 def mrr_confidence(
@@ -157,12 +167,13 @@ def mrr_confidence(
     """
     # The best wrong set lacks one group, found one place further down: 1 - 1 / (2 top).
     if threshold > 1 - 1 / (2 * top) + SLACK:
-        return set_confidence(b, [int(g) for g in order[:top]], which, tolerance)
+        chosen = [int(g) for g in order[:top]]
+        return float(mixed(b, lambda of: np.array(set_confidence(of, chosen, which, tolerance))))
     reached = mrr(order, draw(b, rng, _N_DRAWS), top, which, tolerance) >= threshold - SLACK
     return float(reached.mean())
 
 
-def _greatest(members: Sequence[Marginal]) -> tuple[Floats, Floats]:
+def greatest(members: Sequence[Marginal]) -> tuple[Floats, Floats]:
     """Where the greatest of the members' accuracies may lie (J,), and its probabilities (J,)."""
     low, high = max(law.low for law in members), max(law.high for law in members)
     if len(members) == 1:
@@ -194,6 +205,6 @@ def _all_reach(laws: Sequence[Marginal], x: Floats) -> Floats:
         if not n_possible or lows[i] >= x[n_possible - 1]:
             break
         product[:n_possible] *= laws[i].reaches(x[:n_possible])
-        n_possible = int(np.searchsorted(-product[:n_possible], -_NEGLIGIBLE))
+        n_possible = int(np.searchsorted(-product[:n_possible], -NEGLIGIBLE))
     product[n_possible:] = 0.0
     return product

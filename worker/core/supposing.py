@@ -1,18 +1,23 @@
 """Beliefs one step further: one label later, or as if the queue had come back."""
 
-from typing import TypeVar
+from collections.abc import Callable, Hashable
+from functools import cache
+from operator import attrgetter
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, Counts
+from worker.core.belief import Belief, Counts, Ints
 from worker.core.metrics import Errors
 from worker.core.moments import carry_over, moments
 
 T = TypeVar("T")
 
 # What depends on prior and pool only, and so stays when the tally changes.
-_LASTING = ("log_norm", "even_strength", "group_size", "starts", "filled", "prior_key")
+_LASTING = (
+    "log_norm", "even_strength", "group_size", "starts", "filled", "prior_key", "divisor", "empty",
+)  # fmt: skip
 
 
 def labelled(b: Belief, cell: int, outcome: int) -> Belief:
@@ -38,7 +43,7 @@ def labelled(b: Belief, cell: int, outcome: int) -> Belief:
         if errors is not None:
             counts = errors.counts.copy()
             counts[cell, outcome - 1] += 1
-            errors = _with(errors, counts=counts)
+            errors = replaced(errors, counts=counts)
     return _after(b, right, wrong, errors, (int(b.group[cell]),))
 
 
@@ -74,7 +79,7 @@ def with_pending(b: Belief, pending: Counts) -> Belief:
         behind = errors.counts[at] + errors.prior[at]
         counts = errors.counts.astype(np.float64)
         counts[at] += (pending[at] * (1 - rate))[:, None] * behind / behind.sum(1, keepdims=True)
-        errors = _with(errors, counts=counts)
+        errors = replaced(errors, counts=counts)
     return _after(b, right, wrong, errors, tuple(np.unique(b.group[at]).tolist()))
 
 
@@ -115,6 +120,8 @@ def with_tally(b: Belief, counts: NDArray[np.int64]) -> Belief:
 def retallied(b: Belief, counts: NDArray[np.int64]) -> Belief:
     """`with_tally` that keeps what belongs to groups whose tally stays the same.
 
+    It is `b` itself if no tally changed.
+
     Args:
         counts: as of `with_tally`.
 
@@ -132,8 +139,15 @@ def retallied(b: Belief, counts: NDArray[np.int64]) -> Belief:
     is_new, errors = (right != b.right) | (wrong != b.wrong), b.errors
     if errors is not None:
         is_new |= (counts[:, 1:] != errors.counts).any(axis=1)
-        errors = _with(errors, counts=counts[:, 1:])
+        errors = replaced(errors, counts=counts[:, 1:])
+    if not b.variants and not is_new.any():
+        return b
     return _after(b, right, wrong, errors, tuple(np.unique(b.group[is_new]).tolist()))
+
+
+def counted(b: Belief, right: Ints, wrong: Ints) -> Belief:
+    """The belief with other counts of the same cells, each at most its items; not checked."""
+    return _after(b, right.copy(), wrong.copy(), b.errors, tuple(range(b.n_groups)))
 
 
 def _after(
@@ -143,15 +157,25 @@ def _after(
     right.setflags(write=False)
     wrong.setflags(write=False)
     memo = {name: b._memo[name] for name in _LASTING if name in b._memo}
-    after = _with(b, right=right, wrong=wrong, errors=errors, _memo=memo)
+    after = replaced(b, right=right, wrong=wrong, errors=errors, variants=(), _memo=memo)
     carry_over(b, after, groups)
     return after
 
 
-def _with(frozen: T, **changes: object) -> T:
-    """`dataclasses.replace` without the checks of the class."""
+def replaced(frozen: T, **changes: object) -> T:
+    """`dataclasses.replace` without the checks of the class: for what is valid by construction."""
     kind = type(frozen)
+    names, values_of = _slots(cast("Hashable", kind))
     copy = object.__new__(kind)
-    for name in kind.__slots__:  # type: ignore[attr-defined]
-        object.__setattr__(copy, name, changes.get(name, getattr(frozen, name)))
+    for name, value in zip(names, values_of(frozen), strict=True):
+        _set(copy, name, changes.get(name, value))
     return copy
+
+
+_set = object.__setattr__
+
+
+@cache
+def _slots(kind: Hashable) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    names: tuple[str, ...] = kind.__slots__  # type: ignore[attr-defined]
+    return names, attrgetter(*names)

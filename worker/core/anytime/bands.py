@@ -112,6 +112,22 @@ def forecast(logit: Floats) -> Forecast:
     return Forecast(alpha, beta, np.full(n, -np.log(n)), special.betaln(alpha, beta))
 
 
+def foreseen(expected: Forecast, right: Counts, wrong: Counts) -> Forecast:
+    """The forecast that was told the outcomes of some cells, all of whose items were known before.
+
+    What was known before the first label is no evidence: these cells neither add to what speaks
+    against a truth nor take from it, whatever made their items known.
+
+    Args:
+        right, wrong: (C,) known outcomes; of a cell none of whose items is known, 0.
+    """
+    n = right + wrong
+    given = special.betaln(expected.alpha + right[:, None], expected.beta + wrong[:, None])
+    log_choose = special.gammaln(n + 1) - special.gammaln(right + 1) - special.gammaln(wrong + 1)
+    told = given + log_choose[:, None]
+    return replace(expected, log_norm=np.where((n > 0)[:, None], told, expected.log_norm))
+
+
 def bands(
     seen: Seen,
     expected: Forecast,

@@ -35,8 +35,10 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
     Identify: two posterior draws that disagree about the set of `top` groups; a group that one of
     them has and the other has not, the more uncertain one first. Compare: one of the pairs by how
     open it is; the label that lowers Var(V_1 - V_2) most. Estimate: the label that lowers the
-    squared error most. Within a group the cell whose label lowers its variance most. All of it with
-    a little chance (`EXPLORE`); pending items count as expected outcomes.
+    squared error most; of a measure the item whose votes lower the variance of its mean over the
+    pool most, and so narrow its interval most (every item costs the votes that the plan asks for).
+    Within a group the cell whose label lowers its variance most. All of it with a little chance
+    (`EXPLORE`); pending items count as expected outcomes.
 
     Groups are drawn from normals with the exact means and variances of their values: the shape of
     a law decides what is published, not what is looked at next.
@@ -46,6 +48,8 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
         Smyth & Steyvers (AAAI 2021), Table 1, here for finite pools, cells and nodes.
     """
     left = checked(belief, question, left, pending)
+    if belief.judged is not None:
+        return _of_votes(belief, belief.judged.drops(pending), left, rng)
     expected = with_pending(belief, pending)
     known = moments(expected)
     if question.task == "estimate":
@@ -58,8 +62,15 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
     if question.task == "compare":
         groups, numbers = _open_pair(expected, known, question, in_group, rng)
     else:
-        groups, numbers = _disputed(expected, known, question, in_group, rng)
+        groups, numbers = disputed(expected, known, question, in_group, rng)
     return _in_one_of(belief, known, groups, left, rng, numbers)
+
+
+def _of_votes(belief: Belief, drops: Floats, left: Ints, rng: Rng) -> Choice:
+    if rng.random() < EXPLORE:
+        return choice(belief, any_item(left, rng), explored=1)
+    cell = argmax(np.where(left > 0, drops, -np.inf), rng)
+    return choice(belief, cell, reward=drops[cell])
 
 
 def _in_one_of(
@@ -79,7 +90,7 @@ def _in_one_of(
     return choice(belief, cell, drop=known.drop[cell], **numbers)
 
 
-def _disputed(
+def disputed(
     belief: Belief, known: Moments, question: Question, in_group: Ints, rng: Rng
 ) -> tuple[NDArray[np.intp], dict[str, float]]:
     """Groups with items left about which two draws disagree: one of each side, if there is one.

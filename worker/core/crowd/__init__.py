@@ -1,0 +1,1 @@
+"""Several annotators for an item: its class, their quality and their agreement."""

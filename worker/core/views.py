@@ -1,0 +1,200 @@
+"""What the labels of one pool say of several models: the same counts, looked at in other ways.
+
+An item's label says of every model at once whether it is right. So there is one tally, whose cells
+are those of a pool in which the models agree alike: blocks of models that predict the same class. A
+view takes from it what concerns one model, or the difference of two.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.belief import Belief
+from worker.core.metrics import Errors, Metric
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+NONE_RIGHT = 1  # the outcome of an item of which every model is wrong
+# How far the scores are believed before the first label: half of what calibrated ones would say.
+_TRUST = 0.25
+_LEAST = 0.02
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """The C cells of a pool that M models predict.
+
+    size: (C,) items. block: (C, M) which models agree: those of one block predict the same class;
+    blocks are numbered in the order of their first models. logit: (C, M) mean logit of each model's
+    scores, 0 where it gives none.
+
+    Outcomes of an item are 0: block 0 is right, 1: no model is, 1 + b: block b is.
+    """
+
+    size: Ints
+    block: Ints
+    logit: Floats
+
+    @property
+    def n_outcomes(self) -> int:
+        """How many outcomes an item may have."""
+        return 2 + int(self.block.max(initial=0))
+
+    def right(self, model: int) -> Ints:
+        """(C,) the outcome with which a model is right."""
+        block = self.block[:, model]
+        return np.where(block == 0, 0, block + 1)
+
+
+def outcome_of_block(block: Ints) -> Ints:
+    """The outcome of items whose class is that of a block; of -1, if no block has it."""
+    outcome: Ints = np.where(block < 0, NONE_RIGHT, np.where(block == 0, 0, block + 1))
+    return outcome
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """The tally of one model, or of the difference of two, in groups of its own.
+
+    cell: (c,) the pool's cell of each of the view's; -1 if it stands for items on which the two
+        agree: there is no difference, whatever their labels are.
+    group: (c,) ascending. size: (c,) items.
+    first: (c,) the outcome with which the (first) model is right. second: likewise; None in the
+        view of one model.
+    """
+
+    cell: Ints
+    group: Ints
+    size: Ints
+    n_groups: int
+    first: Ints
+    second: Ints | None = None
+
+    def counts(self, tally: Ints) -> Ints:
+        """The view's tally of the pool's (C, O).
+
+        Returns:
+            (c, 2) right and wrong; of a difference (c, 3): only the first is right, only the
+            second, both or neither.
+        """
+        rows = np.where(self.cell[:, None] < 0, 0, tally[self.cell])
+        at, all_ = np.arange(self.cell.size), rows.sum(axis=1)
+        first = rows[at, self.first]
+        if self.second is None:
+            return np.stack([first, all_ - first], axis=1)
+        second = rows[at, self.second]
+        rest = np.where(self.cell < 0, self.size, all_ - first - second)
+        return np.stack([first, second, rest], axis=1)
+
+    def of_cells(self, counts: Ints) -> Ints:
+        """(c,) counts of the pool's cells (C,), such as of items that are left; known ones 0."""
+        return np.where(self.cell < 0, 0, counts[self.cell])
+
+
+def of_model(layout: Layout, model: int, group: Ints, n_groups: int) -> View:
+    """The accuracy of one model in its own groups; `group` (C,) is that of each cell."""
+    order = np.argsort(group, kind="stable")
+    return View(order, group[order], layout.size[order], n_groups, layout.right(model)[order])
+
+
+def of_difference(layout: Layout, first: int, second: int, group: Ints, n_groups: int) -> View:
+    """How much more accurate one model is than another, in groups that both share."""
+    differs = layout.block[:, first] != layout.block[:, second]
+    agreed = np.bincount(group[~differs], weights=layout.size[~differs], minlength=n_groups)
+    known = np.flatnonzero(agreed)
+    cell = np.concatenate([np.flatnonzero(differs), np.full(known.size, -1)])
+    of = np.concatenate([group[differs], known])
+    size = np.concatenate([layout.size[differs], agreed[known].astype(np.int64)])
+    order = np.argsort(of, kind="stable")
+    cell = cell[order]
+    outcomes = layout.right(first), layout.right(second)
+    right = [np.where(cell < 0, 0, outcome[cell]) for outcome in outcomes]
+    return View(cell, of[order], size[order], n_groups, *right)
+
+
+def joined(views: list[View]) -> View:
+    """Differences side by side, and a last group that is no difference: what they are held to."""
+    upto = np.cumsum([0, *(view.n_groups for view in views)])
+    nothing = View(np.array([-1]), np.array([0]), np.array([1]), 1, np.array([0]), np.array([0]))
+    parts = [*views, nothing]
+
+    def all_of(name: str) -> Ints:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    group = np.concatenate([part.group + n for part, n in zip(parts, upto, strict=True)])
+    return View(
+        all_of("cell"), group, all_of("size"), int(upto[-1]) + 1, all_of("first"), all_of("second")
+    )
+
+
+def shares(layout: Layout, view: View, first: int, second: int) -> Floats:
+    """(c, 3) what the scores say of a difference: the first is right, the second, neither.
+
+    Proportional to exp(t), exp(-t) and 1, where t is a quarter of the difference of the scores'
+    logits, less its mean over all items on which the two disagree. As even as that, because scores
+    of such items are far too sure; and without the mean, because one model's scores may all be too
+    high: they say where it is better, not whether it is.
+    """
+    gap = layout.logit[view.cell, first] - layout.logit[view.cell, second]
+    differs = np.where(view.cell < 0, 0, view.size)
+    centre = (differs @ gap) / max(1, int(differs.sum()))
+    t = np.where(view.cell < 0, 0.0, _TRUST * (gap - centre))
+    weights = np.stack([np.exp(t), np.exp(-t), np.ones(t.size)], axis=1)
+    even = np.maximum(weights / weights.sum(axis=1, keepdims=True), _LEAST)
+    share: Floats = even / even.sum(axis=1, keepdims=True)
+    return share
+
+
+def believed_difference(view: View, share: Floats, strength: float) -> Belief:
+    """A belief about differences, before any label.
+
+    In every cell the three outcomes are Dirichlet with `strength` pseudo-counts in proportion to
+    `share` (c, 3). Nothing is fitted to labels: what scores say of disagreements differs much from
+    pool to pool, and a fit of a few dozen labels was surer of itself than it should be.
+    """
+    alpha, prior = strength * share[:, 0], strength * share[:, 1:]
+    is_known = view.cell < 0
+    alpha, beta = np.where(is_known, 1.0, alpha), np.where(is_known, 1.0, strength - alpha)
+    counts = view.counts(np.zeros((1 + int(view.cell.max(initial=0)), 1 + _most(view)), np.int64))
+    return Belief(
+        view.group, view.size, counts[:, 0], counts[:, 1:].sum(axis=1), alpha, beta,
+        view.n_groups, metric=Metric("difference"), errors=Errors(counts[:, 1:], prior),
+    )  # fmt: skip
+
+
+def _most(view: View) -> int:
+    assert view.second is not None, "asked of differences"
+    return int(max(view.first.max(initial=0), view.second.max(initial=0)))
+
+
+def fused_logit(layout: Layout, model: int) -> Floats:
+    """(C,) logit of the probability that a model is right, as all models' scores have it together.
+
+    A block's weight is the geometric mean, over the models, of their scores if they are in it and
+    of the rest if they are not; one weight more stands for no block.
+
+    Source: a product of experts (Hinton 2002) with the power 1 / M.
+    """
+    n_blocks = int(layout.block.max(initial=0)) + 1
+    m = layout.block.shape[1]
+    weights = np.ones((layout.size.size, n_blocks + 1))
+    for b in range(n_blocks):
+        inside = layout.block == b
+        weight = np.exp(np.where(inside, layout.logit, 0.0).sum(axis=1) / m)
+        weights[:, b] = np.where(inside.any(axis=1), weight, 0.0)
+    own = weights[np.arange(layout.size.size), layout.block[:, model]]
+    fused: Floats = np.log(own) - np.log(weights.sum(axis=1) - own)
+    return fused
+
+
+def plausible_shares(layout: Layout) -> Floats:
+    """(C, O) how likely each outcome is by all scores together, for pools that are made up."""
+    share = np.zeros((layout.size.size, layout.n_outcomes))
+    for m in range(layout.block.shape[1]):
+        at = np.arange(layout.size.size), layout.right(m)
+        share[at] = 1 / (1 + np.exp(-fused_logit(layout, m)))
+    share[:, NONE_RIGHT] = np.maximum(1 - share.sum(axis=1) + share[:, NONE_RIGHT], _LEAST)
+    whole: Floats = share / share.sum(axis=1, keepdims=True)
+    return whole
