@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from worker.core.schedule import epoch
-from worker.records import Record, State, dump, surplus_tasks
+from worker.records import Record, State, dump
+from worker.rules import Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Change:
 
 
 def tally_key(claim: int, cell: int, predicted: int, label: str) -> str:
-    """The tally's key: the claim's epoch, the cell, the predicted class, the annotators' class.
+    """The tally's key: the claim's epoch, the cell, the predicted class, what the annotators said.
 
     The epochs say which outcomes the empirical prior may be fitted to (`worker.core.schedule`).
     """
@@ -49,13 +50,15 @@ def open_note(record: Record, state: State) -> str:
             "state": state,
             "tasks": [t for t, _ in record.tasks],
             "open": [t for t, seen in record.tasks if not seen.is_closed],
-            "skipped": record.is_skipped_once(),
+            "asked": record.asked(),
+            "predicted": record.predicted,
+            "outcome": record.outcome,
         },
         separators=(",", ":"),
     )
 
 
-def change(stored: str, before: Record, after: Record, skips: int) -> Change | None:
+def change(stored: str, before: Record, after: Record, rules: Rules) -> Change | None:
     """Return what must be written so that `after` replaces `before`; None when they are equal."""
     if after == before:
         return None
@@ -71,16 +74,16 @@ def change(stored: str, before: Record, after: Record, skips: int) -> Change | N
         note = json.dumps(
             {"item": after.item, "cell": after.cell, "before": before.outcome, "now": after.outcome}
         )
-    edits += _where_it_is(before, after, skips)
+    edits += _where_it_is(before, after, rules)
     edits += _tasks(before, after)
     edits += _people(before, after)
     return Change(after.item, stored, dump(after), tuple(edits), note)
 
 
-def _where_it_is(before: Record, after: Record, skips: int) -> list[Edit]:
+def _where_it_is(before: Record, after: Record, rules: Rules) -> list[Edit]:
     edits: list[Edit] = []
-    state = after.state(skips)
-    if state == "labelled" and not surplus_tasks(after):
+    state = after.state(rules)
+    if state == "labelled" and not _is_served(after, rules):
         edits.append(Edit("del", "open", after.item))
     else:
         edits.append(Edit("set", "open", after.item, open_note(after, state)))
@@ -93,6 +96,17 @@ def _where_it_is(before: Record, after: Record, skips: int) -> list[Edit]:
             text = json.dumps({"item": after.item, "author": j.author, "reason": j.reason})
             edits.append(Edit("set", "rejected", str(j.annotation), text))
     return edits
+
+
+def _is_served(record: Record, rules: Rules) -> bool:
+    """Whether a labelled item may still be given to somebody.
+
+    Label Studio closes a task that as many people answered as the project asks for.
+    """
+    return any(
+        not seen.is_closed and (rules.per_item_max > 1 or not seen.judgements)
+        for _, seen in record.tasks
+    )
 
 
 def _tasks(before: Record, after: Record) -> list[Edit]:

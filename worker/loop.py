@@ -10,16 +10,19 @@ import json
 import time
 from pathlib import Path
 
-from connector.desk import Desk
 from connector.errors import InDoubt
+from connector.port import Desk
+from worker.adopting import adopt
 from worker.assessment import Assessment
+from worker.borrowing import borrow, hand_back
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
 from worker.decision import compared, decision
-from worker.filling import LEASE_MS, empty, pending_cells, refill, tidy, unclaimed_cells
+from worker.filling import LEASE_MS, empty, refill, tidy
 from worker.ledger import Header, Ledger, Standing
+from worker.queueing import pending_cells, unclaimed_cells
 from worker.reading import catch_up, sweep, sweep_is_due
-from worker.telling import tell_decision, tell_progress, untell_decision, write_decision
+from worker.telling import tell_decision, tell_progress, tell_tab, untell_decision, write_decision
 from worker.wording import headline
 
 
@@ -36,11 +39,11 @@ def advance(
         return None
     try:
         verdict = _turn(assessment, header, ledger, desk, folder, holder)
-    except InDoubt:
-        # An import may still be under way. Keep the lease until it surely is over, so that
-        # nobody looks for its tasks too early and imports them again.
-        raise
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, InDoubt):
+            # An import may still be under way: until it surely is over, nobody may look for its
+            # tasks and import them again. Everything else goes on.
+            ledger.doubt(LEASE_MS)
         ledger.drop_lease(holder)
         raise
     ledger.drop_lease(holder)
@@ -50,18 +53,18 @@ def advance(
 def _turn(
     assessment: Assessment, header: Header, ledger: Ledger, desk: Desk, folder: Path, holder: str
 ) -> Verdict:
-    skips = assessment.plan.annotation.skips
+    rules = assessment.rules
 
     # 1 and 2: read what changed in Label Studio, record it exactly once.
-    catch_up(ledger, desk, skips)
+    catch_up(ledger, desk, rules)
     if sweep_is_due(ledger, time.time()):
-        sweep(ledger, desk, skips)
+        sweep(ledger, desk, rules)
 
     # 3 and 4: tally + prior = posterior; ask the stop rule.
-    standing, belief, verdict = look(assessment, ledger, may_be_rough=True)
-    if standing.status == "running" and _may_stop(standing, verdict) and sweep(ledger, desk, skips):
+    standing, belief, verdict = _look_after_strays(assessment, ledger, desk)
+    if standing.status == "running" and _may_stop(standing, verdict) and sweep(ledger, desk, rules):
         # A decision rests on a count that Label Studio confirms.
-        standing, belief, verdict = look(assessment, ledger, may_be_rough=True)
+        standing, belief, verdict = _look_after_strays(assessment, ledger, desk)
 
     # 5: publish and withdraw, or choose and import.
     if standing.status == "running" and _may_stop(standing, verdict):
@@ -71,9 +74,10 @@ def _turn(
         ledger.publish(standing.revision, text, stops=True)
         standing, belief, verdict = look(assessment, ledger, may_be_rough=True)
     if standing.status == "stopped":
-        _review(assessment, header, ledger, standing, belief, verdict)
+        _review(assessment, header, ledger, standing)
         write_decision(ledger, folder)
     if standing.status == "running":
+        borrow(ledger, desk)
         untell_decision(ledger, desk, assessment.plan.label_studio.instruction)
         tidy(assessment, ledger, desk, standing)
         refill(assessment, ledger, desk, belief, standing, holder)
@@ -82,6 +86,8 @@ def _turn(
         empty(assessment, ledger, desk, standing)
     if standing.status == "stopped":
         tell_decision(ledger, desk)
+        hand_back(ledger, desk)
+    tell_tab(ledger, desk, standing.status, verdict)
     return verdict
 
 
@@ -92,10 +98,20 @@ def look(
     standing = ledger.standing()
     belief = assessment.believe(standing.tally)
     unclaimed = unclaimed_cells(assessment, standing)
-    open_items = int(unclaimed.sum() + pending_cells(assessment, standing).sum())
+    open_items = assessment.n_helpful(unclaimed + pending_cells(assessment, standing))
     earlier = assessment.earlier(standing.tally)
     verdict = assessment.decide(belief, open_items, earlier, unclaimed, may_be_rough)
     return standing, belief, verdict
+
+
+def _look_after_strays(
+    assessment: Assessment, ledger: Ledger, desk: Desk
+) -> tuple[Standing, Belief, Verdict]:
+    """Say what is known now; what a server forgot of our own doing is taken in before."""
+    found = look(assessment, ledger, may_be_rough=True)
+    if not adopt(assessment, ledger, desk, found[0]):
+        return found
+    return look(assessment, ledger, may_be_rough=True)
 
 
 def _may_stop(standing: Standing, verdict: Verdict) -> bool:
@@ -106,20 +122,16 @@ def _may_stop(standing: Standing, verdict: Verdict) -> bool:
     return verdict.reason == "exhausted" or not resumed
 
 
-def _review(
-    assessment: Assessment,
-    header: Header,
-    ledger: Ledger,
-    standing: Standing,
-    belief: Belief,
-    verdict: Verdict,
-) -> None:
+def _review(assessment: Assessment, header: Header, ledger: Ledger, standing: Standing) -> None:
     """After the stop: the stop stays, and every later change says what became of the finding."""
+    if standing.notes.get("reviewed") == str(standing.revision):
+        return  # what was published may be megabytes: an idle turn does not read it again
     published = [json.loads(text) for text in ledger.decisions()]
     stop = next(d for d in reversed(published) if d["kind"] == "stop")
     if standing.revision == published[-1]["revision"]:
+        ledger.note(reviewed=standing.revision)
         return
-    since = compared(stop, assessment, verdict)
+    standing, belief, verdict = look(assessment, ledger)  # what is published is never rough
     text = decision(
         assessment,
         header,
@@ -128,6 +140,6 @@ def _review(
         verdict,
         kind="review",
         reason=verdict.reason,
-        since=since,
+        since=compared(stop, assessment, verdict),
     )
     ledger.publish(standing.revision, text, stops=False)

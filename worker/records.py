@@ -6,12 +6,12 @@ Pure functions; the ledgers (Redis and memory) only keep what these return.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from connector.labels import Judgement, Look
 from worker.errors import AssayError
+from worker.rules import Rules, votes_of
 
 VERSION = 1
 
@@ -36,8 +36,8 @@ class Seen:
 class Record:
     """One claimed item: its claim, its tasks with their judgements, and its outcome.
 
-    `outcome` is derived from the judgements by `outcome_of`; it is stored so that the tally can be
-    corrected by exactly what it contributed.
+    `outcome` is derived from the judgements by the plan's rule; it is stored so that the tally can
+    be corrected by exactly what it contributed.
     """
 
     item: str
@@ -49,16 +49,17 @@ class Record:
     was_deleted: bool = False
     outcome: str | None = None
 
-    def state(self, skips: int) -> State:
-        """Where the item is on its way; `skips` annotators may skip it before it is given up."""
-        if self.outcome is not None:
+    def state(self, rules: Rules) -> State:
+        """Where the item is on its way; it may have an outcome before it is `labelled`."""
+        judgements = self.judgements()
+        if rules.is_settled(votes_of(judgements), self.outcome):
             return "labelled"
         if not self.tasks:
             return "deleted" if self.was_deleted else "intended"
-        judgements = self.judgements()
-        if len({j.author for j in judgements if j.status == "skipped"}) >= skips:
+        if len({j.author for j in judgements if j.status == "skipped"}) >= rules.skips:
             return "skipped"
-        if any(j.status == "rejected" for j in judgements):
+        # Where several people are asked, the others may still answer.
+        if rules.per_item == 1 and any(j.status == "rejected" for j in judgements):
             return "rejected"
         return "open"
 
@@ -67,18 +68,12 @@ class Record:
         every = [j for _, seen in self.tasks for j in seen.judgements]
         return tuple(sorted(every, key=lambda j: j.annotation))
 
-    def is_skipped_once(self) -> bool:
-        """Whether some annotator skipped it, so that the queue may be empty for that one."""
-        return any(j.status == "skipped" for j in self.judgements())
+    def asked(self) -> tuple[int, ...]:
+        """Who answered or skipped it, ascending: Label Studio gives it to others only."""
+        return tuple(sorted({j.author for j in self.judgements() if j.author is not None}))
 
 
-def outcome_of(judgements: Iterable[Judgement]) -> str | None:
-    """Return the item's class by the rule `first`: the lowest live, valid annotation id."""
-    valid = [j for j in judgements if j.status == "valid"]
-    return min(valid, key=lambda j: j.annotation).label if valid else None
-
-
-def looked_at(record: Record, look: Look, reading: int) -> Record:
+def looked_at(record: Record, look: Look, reading: int, rules: Rules) -> Record:
     """Return the record after a look at one of its tasks.
 
     Looks may come twice, late or in any order: the one with the latest (task update, reading)
@@ -93,32 +88,20 @@ def looked_at(record: Record, look: Look, reading: int) -> Record:
         if fresh == (seen.at_us, seen.is_closed, seen.judgements):
             return record
     known[look.task] = Seen(look.at_us, reading, look.is_closed, look.judgements)
-    return _settled(replace(record, tasks=tuple(sorted(known.items()))))
+    return _counted(replace(record, tasks=tuple(sorted(known.items()))), rules)
 
 
-def lost(record: Record, task: int) -> Record:
+def lost(record: Record, task: int, rules: Rules) -> Record:
     """Return the record after one of its tasks vanished from Label Studio."""
     rest = tuple((t, seen) for t, seen in record.tasks if t != task)
     if len(rest) == len(record.tasks):
         return record
-    return _settled(replace(record, tasks=rest, was_deleted=True))
+    return _counted(replace(record, tasks=rest, was_deleted=True), rules)
 
 
-def surplus_tasks(record: Record) -> tuple[int, ...]:
-    """Tasks that show the item a second time and that nobody has answered.
-
-    They exist only when an import that was given up for lost arrived after all, or when a person
-    copied a task. The first task, and every task with a judgement, stays.
-    """
-    if len(record.tasks) < 2:
-        return ()
-    answered = [t for t, seen in record.tasks if seen.judgements]
-    kept = set(answered) or {record.tasks[0][0]}
-    return tuple(t for t, seen in record.tasks if t not in kept and not seen.is_closed)
-
-
-def _settled(record: Record) -> Record:
-    return replace(record, outcome=outcome_of(record.judgements()))
+def _counted(record: Record, rules: Rules) -> Record:
+    outcome = rules.outcome(votes_of(record.judgements()), record.row)
+    return replace(record, outcome=outcome)
 
 
 # --- what is stored ------------------------------------------------------------------------------

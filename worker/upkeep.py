@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
+from connector.settings import secret
 from worker.embedded import ensure_running
 from worker.settings import Settings
 
@@ -36,7 +37,8 @@ def environment(settings: Settings) -> dict[str, str]:
     """What our children need: the same home, and a webhook secret for this run."""
     env = dict(os.environ)
     env["ASSAY_HOME"] = str(settings.home)
-    env.setdefault("ASSAY_WEBHOOK_SECRET", secrets.token_hex(24))
+    if secret("ASSAY_WEBHOOK_SECRET", env) is None:
+        env["ASSAY_WEBHOOK_SECRET"] = secrets.token_hex(24)
     return env
 
 
@@ -83,7 +85,7 @@ def _tend(child: _Child, env: dict[str, str], say: Callable[[str], None]) -> Non
         return
     child.began = now
     child.process = subprocess.Popen(
-        [sys.executable, "-m", "worker.cli", *child.arguments],
+        [sys.executable, "-m", "worker.tethered", str(os.getpid()), *child.arguments],
         env=env,
         stdin=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C reaches us alone; we end them in order

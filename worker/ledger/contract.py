@@ -69,7 +69,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """A claimed item that has no outcome (yet)."""
+    """A claimed item that is not settled, or that Label Studio still serves."""
 
     item: str
     cell: int
@@ -78,7 +78,9 @@ class Unsettled:
     state: State
     tasks: tuple[int, ...]
     open_tasks: tuple[int, ...]  # those that Label Studio still serves
-    is_skipped: bool
+    asked: tuple[int, ...]  # who answered or skipped it
+    predicted: int
+    outcome: str | None  # what it adds to the tally so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,9 @@ class Ledger(Protocol):
 
     def standing(self) -> Standing:
         """Everything that one turn of the loop needs, as of one moment."""
+
+    def revision(self) -> int:
+        """The revision alone (it is in `standing` too)."""
 
     def notes(self) -> dict[str, str]:
         """The small facts alone (they are in `standing` too)."""
@@ -182,6 +187,9 @@ class Ledger(Protocol):
     def note(self, **notes: str | int) -> None:
         """Keep small facts beside the state (cursor, last poll, last error)."""
 
+    def swap_note(self, name: str, before: str, after: str) -> bool:
+        """Change a small fact if it is `before` (empty: or not there); say whether it was."""
+
     def advance_cursor(self, cursor_us: int) -> None:
         """Move the cursor forward; never back."""
 
@@ -193,6 +201,21 @@ class Ledger(Protocol):
 
     def drop_lease(self, holder: str) -> None:
         """Stop being it."""
+
+    def doubt(self, ttl_ms: int) -> None:
+        """Remember for `ttl_ms` that an import whose answer never came may still be under way."""
+
+    def in_doubt(self) -> bool:
+        """Say whether one may be."""
+
+    def put_notice(self, notice: str, text: str) -> bool:
+        """Keep what is to be told, once for its id, also after it was told; False if it was put."""
+
+    def notices(self) -> dict[str, str]:
+        """What is to be told: id -> text."""
+
+    def replace_notice(self, notice: str, before: str, after: str) -> bool:
+        """Change a notice if it still is `before`; an empty `after` takes it out, for good."""
 
     def wakes(self) -> int:
         """How many turns were begun or asked for so far."""
@@ -212,7 +235,9 @@ def unsettled_from(item: str, text: str) -> Unsettled:
         raw["state"],
         tuple(raw["tasks"]),
         tuple(raw["open"]),
-        raw["skipped"],
+        tuple(raw["asked"]),
+        raw["predicted"],
+        raw["outcome"],
     )
 
 

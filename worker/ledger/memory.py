@@ -35,9 +35,11 @@ class MemoryLedger:
         self._changes: list[str] = []
         self._decisions: list[str] = []
         self._decided: set[int] = set()
+        self._noticed: set[str] = set()
         self._status: Status = "starting"
         self._revision = self._claims = self._reading = self._wakes = 0
         self._lease: tuple[str, float] | None = None
+        self._doubt_until = 0.0
 
     def begin(self, header: Header) -> None:
         with self._lock:
@@ -62,6 +64,9 @@ class MemoryLedger:
                 n_rejected=len(self._hashes["rejected"]),
                 notes=dict(self._hashes["notes"]),
             )
+
+    def revision(self) -> int:
+        return self._revision
 
     def notes(self) -> dict[str, str]:
         with self._lock:
@@ -184,6 +189,13 @@ class MemoryLedger:
         with self._lock:
             self._hashes["notes"].update({k: str(v) for k, v in notes.items()})
 
+    def swap_note(self, name: str, before: str, after: str) -> bool:
+        with self._lock:
+            if self._hashes["notes"].get(name, "") != before:
+                return False
+            self._hashes["notes"][name] = after
+            return True
+
     def advance_cursor(self, cursor_us: int) -> None:
         with self._lock:
             self._edit("max", "notes", "cursor", cursor_us)
@@ -208,6 +220,36 @@ class MemoryLedger:
         with self._lock:
             if self._lease and self._lease[0] == holder:
                 self._lease = None
+
+    def doubt(self, ttl_ms: int) -> None:
+        with self._lock:
+            self._doubt_until = time.monotonic() + ttl_ms / 1000
+
+    def in_doubt(self) -> bool:
+        with self._lock:
+            return time.monotonic() < self._doubt_until
+
+    def put_notice(self, notice: str, text: str) -> bool:
+        with self._lock:
+            if notice in self._noticed:
+                return False
+            self._noticed.add(notice)
+            self._hashes["notices"][notice] = text
+            return True
+
+    def notices(self) -> dict[str, str]:
+        with self._lock:
+            return dict(self._hashes["notices"])
+
+    def replace_notice(self, notice: str, before: str, after: str) -> bool:
+        with self._lock:
+            if self._hashes["notices"].get(notice) != before:
+                return False
+            if after:
+                self._hashes["notices"][notice] = after
+            else:
+                del self._hashes["notices"][notice]
+            return True
 
     def wakes(self) -> int:
         return self._wakes

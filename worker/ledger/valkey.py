@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any, cast
 
 from redis import Redis
+from redis.exceptions import OutOfMemoryError
 
 from worker.changes import Change, open_note
 from worker.ledger.contract import (
@@ -61,6 +62,22 @@ if not old or tonumber(old) < tonumber(ARGV[1]) then
   redis.call('HSET', KEYS[1], 'cursor', ARGV[1])
 end
 """
+_SWAP = """
+if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1
+"""
+_NOTICE = """
+if redis.call('SADD', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+return 1
+"""
+_REPLACE = """
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+if ARGV[3] == '' then redis.call('HDEL', KEYS[1], ARGV[1])
+else redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end
+return 1
+"""
 
 
 def _script(name: str) -> str:
@@ -83,6 +100,9 @@ class ValkeyLedger:
         self._begin = connection.register_script(_BEGIN)
         self._move = connection.register_script(_MOVE)
         self._cursor = connection.register_script(_CURSOR)
+        self._swap = connection.register_script(_SWAP)
+        self._notice = connection.register_script(_NOTICE)
+        self._replace = connection.register_script(_REPLACE)
 
     def _key(self, name: str) -> str:
         return f"assay:{{{self.assessment}}}:{name}"
@@ -96,12 +116,13 @@ class ValkeyLedger:
         return None if text is None else Header.load(text)
 
     def standing(self) -> Standing:
-        with self._db.pipeline(transaction=True) as pipe:
-            pipe.hmget(self._key("meta"), ["status", "revision", "claims"])
-            for name in ("tally", "taken", "open", "authors", "notes"):
-                pipe.hgetall(self._key(name))
-            pipe.hlen(self._key("rejected"))
-            meta, tally, taken, unsettled, authors, notes, n_rejected = pipe.execute()
+        try:
+            parts = self._parts(transaction=True)
+        except OutOfMemoryError:
+            # A full Redis 7 takes no transaction, even of reads; nor any claim or decision that
+            # could rest on a picture of two moments.
+            parts = self._parts(transaction=False)
+        meta, tally, taken, unsettled, authors, notes, n_rejected = parts
         return Standing(
             status=cast(Status, meta[0] or "starting"),
             revision=int(meta[1] or 0),
@@ -113,6 +134,26 @@ class ValkeyLedger:
             n_rejected=n_rejected,
             notes=notes,
         )
+
+    def _parts(self, *, transaction: bool) -> list[Any]:
+        with self._db.pipeline(transaction=transaction) as pipe:
+            pipe.hmget(self._key("meta"), ["status", "revision", "claims"])
+            for name in ("tally", "taken", "open", "authors", "notes"):
+                pipe.hgetall(self._key(name))
+            pipe.hlen(self._key("rejected"))
+            return list(pipe.execute())
+
+    def glance(self) -> tuple[str, ...]:
+        """What every change that a status shows moves: cheap to read, and only to be compared."""
+        with self._db.pipeline(transaction=False) as pipe:
+            pipe.hmget(self._key("meta"), ["status", "revision", "claims"])
+            pipe.xlen(self._key("decisions"))
+            pipe.hvals(self._key("authors"))  # a vote may leave the outcome, and so the revision
+            meta, decisions, latest = pipe.execute()
+        return tuple(str(part) for part in (*meta, decisions, sum(map(int, latest))))
+
+    def revision(self) -> int:
+        return int(cast("str | None", self._db.hget(self._key("meta"), "revision")) or 0)
 
     def notes(self) -> dict[str, str]:
         return cast("dict[str, str]", self._db.hgetall(self._key("notes")))
@@ -208,6 +249,9 @@ class ValkeyLedger:
     def note(self, **notes: str | int) -> None:
         self._db.hset(self._key("notes"), mapping=cast("dict[Any, Any]", notes))
 
+    def swap_note(self, name: str, before: str, after: str) -> bool:
+        return bool(self._swap(keys=[self._key("notes")], args=[name, before, after]))
+
     def advance_cursor(self, cursor_us: int) -> None:
         self._cursor(keys=[self._key("notes")], args=[cursor_us])
 
@@ -219,6 +263,22 @@ class ValkeyLedger:
 
     def drop_lease(self, holder: str) -> None:
         self._drop(keys=[self._key("lease")], args=[holder])
+
+    def doubt(self, ttl_ms: int) -> None:
+        self._db.set(self._key("doubt"), 1, px=ttl_ms)
+
+    def in_doubt(self) -> bool:
+        return bool(self._db.exists(self._key("doubt")))
+
+    def put_notice(self, notice: str, text: str) -> bool:
+        keys = [self._key("noticed"), self._key("notices")]
+        return bool(self._notice(keys=keys, args=[notice, text]))
+
+    def notices(self) -> dict[str, str]:
+        return cast("dict[str, str]", self._db.hgetall(self._key("notices")))
+
+    def replace_notice(self, notice: str, before: str, after: str) -> bool:
+        return bool(self._replace(keys=[self._key("notices")], args=[notice, before, after]))
 
     def wakes(self) -> int:
         return int(cast("str | None", self._db.hget(self._key("meta"), "wakes")) or 0)

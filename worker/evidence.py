@@ -1,0 +1,120 @@
+"""What a finding rests on, as rows of numbers: groups and pairs, for decisions and reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment import Assessment
+from worker.core.anytime.guarantee import ends, misses
+from worker.core.belief import Belief, group_labelled, group_right, group_size, unlabelled
+from worker.core.confusion import confusion_mean
+from worker.core.entries import confusion_interval
+from worker.core.mixing import mixed
+from worker.core.posterior import highest_density_interval, interval, mean
+from worker.core.stopping import Verdict
+from worker.ledger import Standing
+from worker.queueing import unclaimed_cells
+from worker.standings import Standings
+
+
+def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
+    """The posterior of every group's value, in the pool's order; an empty group has no numbers.
+
+    mean, low to high: of the metric's value, with the equal-tailed 95% interval; hpdi_low to
+    hpdi_high: the narrowest one. For the metric confusion these are of the accuracy, and
+    `confusion`, `confusion_low` and `confusion_high` have the share of every true class among the
+    group's items: mean and 95% interval.
+    """
+    if assessment.several is not None and assessment.several.asked:
+        return []  # of differences `worker.rivals.models_of` tells
+    size, labelled, right = group_size(belief), group_labelled(belief), group_right(belief)
+    bounds = np.column_stack([mean(belief), interval(belief), highest_density_interval(belief)])
+    names = ("mean", "low", "high", "hpdi_low", "hpdi_high")
+    of_classes: dict[str, NDArray[np.float64]] = {}
+    if belief.metric.kind == "confusion":
+        low, high = np.moveaxis(confusion_interval(belief), 2, 0)
+        means = mixed(belief, confusion_mean)
+        of_classes = {"confusion": means, "confusion_low": low, "confusion_high": high}
+    rows = []
+    for g, name in enumerate(assessment.group_names):
+        row: dict[str, Any] = {"group": name, "size": int(size[g])}
+        row |= {"labelled": int(labelled[g]), "right": int(right[g])}
+        row |= dict(zip(names, map(rounded, bounds[g]), strict=True))
+        for key, shares in of_classes.items():
+            row[key] = _by_class(assessment, g, shares[g]) if size[g] else None
+        rows.append(row)
+    return rows
+
+
+def group_rows(
+    assessment: Assessment, belief: Belief, standing: Standing, found: Standings
+) -> list[dict[str, Any]]:
+    """All that is said of every group: `groups`, its place among all, and its band if it has one.
+
+    p_lowest, p_highest: probabilities; rank, rank_low, rank_high: 1 is the lowest value; band_low,
+    band_high: only with `guarantee: anytime`.
+    """
+    return [
+        row | place | band
+        for row, place, band in zip(
+            groups(assessment, belief),
+            _places(found),
+            _bands(assessment, belief, standing),
+            strict=False,  # differences have no rows
+        )
+    ]
+
+
+def pair_rows(assessment: Assessment, verdict: Verdict) -> list[dict[str, Any]]:
+    """How the groups of every pair in question stand to one another."""
+    names = assessment.group_names
+    return [
+        {
+            "groups": [names[p.g1], names[p.g2]],
+            "region": p.region,
+            "below": p.p_below,
+            "within": p.p_within,
+            "above": p.p_above,
+        }
+        for p in verdict.pairs
+    ]
+
+
+def _by_class(assessment: Assessment, g: int, shares: NDArray[np.float64]) -> dict[str, float]:
+    """True class -> share: the first is that of the right answers, the rest of each kind of error.
+
+    The metric confusion has one group for each predicted class.
+    """
+    return {
+        name: float(round(shares[0] if k == g else shares[1 + k], 6))
+        for k, name in enumerate(assessment.pool.classes)
+    }
+
+
+def _places(found: Standings) -> list[dict[str, float | None]]:
+    names = ("p_lowest", "p_highest", "rank", "rank_low", "rank_high")
+    columns = [getattr(found, name) for name in names]
+    return [dict(zip(names, map(rounded, row), strict=True)) for row in np.column_stack(columns)]
+
+
+def _bands(
+    assessment: Assessment, belief: Belief, standing: Standing
+) -> list[dict[str, float | None]]:
+    """What holds of each group's value at any time, if that is what the plan asks for."""
+    guard = assessment.guard
+    if guard is None:
+        return [{} for _ in assessment.group_names]
+    unknown = unlabelled(belief) - unclaimed_cells(assessment, standing)
+    band = ends(belief, unknown, guard, *misses(belief, assessment.question, guard.miss))
+    return [
+        {"band_low": rounded(low), "band_high": rounded(high)}
+        for low, high in zip(band.low, band.high, strict=True)
+    ]
+
+
+def rounded(number: float) -> float | None:
+    """To 6 digits after the point; nan, for which JSON has no word, becomes None."""
+    return None if np.isnan(number) else round(float(number), 6)
