@@ -48,8 +48,15 @@ class Annotator:
         self, task_id: int, choice: str, control: str, to_name: str, lead_time: float = 1.0
     ) -> Json:
         """Answer a task with one choice; return the annotation. `lead_time` is in seconds."""
-        value = {"choices": [choice]}
-        region = {"from_name": control, "to_name": to_name, "type": "choices", "value": value}
+        region = {"type": "choices", "value": {"choices": [choice]}}
+        return self._answer(task_id, region | {"from_name": control, "to_name": to_name}, lead_time)
+
+    def rate(self, task_id: int, stars: int, control: str, to_name: str) -> Json:
+        """Answer a task with so many stars of a Rating; return the annotation."""
+        region = {"type": "rating", "value": {"rating": stars}}
+        return self._answer(task_id, region | {"from_name": control, "to_name": to_name}, 1.0)
+
+    def _answer(self, task_id: int, region: Json, lead_time: float) -> Json:
         content = {"result": [region], "lead_time": lead_time}
         return _json(_send(self._session, "POST", _annotations(task_id), content))
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
-from label_studio_sdk.core.api_error import ApiError
 
 from connector.errors import (
     InDoubt,
@@ -39,6 +38,8 @@ def label_studio_errors(url: str, what: str, *, writes: bool = False) -> Iterato
         what: what was asked for, e.g. "project 12".
         writes: the request changes something, so that a lost answer leaves it in doubt.
     """
+    from label_studio_sdk.core.api_error import ApiError  # takes a second, which few commands need
+
     try:
         yield
     except ApiError as error:

@@ -1,114 +1,66 @@
-"""The annotators' desk: the only code that calls label-studio-sdk.
-
-Reading is keyed, not paged: Label Studio pages by offset, and a row that is updated while one
-pages moves and can push another past the boundary.
-"""
+"""The annotators' desk in Label Studio: a project of our own, into which items are imported."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from label_studio_sdk.client import LabelStudio
-
-from connector.border import label_studio_errors
 from connector.errors import NotFound, NotLabelStudio, Refused
-from connector.labels import Look, Schema, judge, microseconds
+from connector.labels import Look, Schema, judge
+from connector.listing import READ, READ_TIMEOUT_S, TaskList, as_filter, changed_at, where
+from connector.port import Counters, TaskBrief
 from connector.settings import LabelStudioSettings
+from connector.tab import show_tab
+
+if TYPE_CHECKING:
+    from label_studio_sdk.client import LabelStudio
 
 PAGE = 100
 # Ids in one `in_list` filter; the query travels in the URL, which httpx limits to 64 KB.
 IDS_A_REQUEST = 300
-READ_TIMEOUT_S = 60.0
 # A request that writes tasks must be over before a worker's lease is (worker/loop.py).
 WRITE_TIMEOUT_S = 10.0
 
+_BRIEF = "id,updated_at,total_annotations,cancelled_annotations"
 _WRITE: Any = {"max_retries": 0, "timeout": WRITE_TIMEOUT_S}
-_READ: Any = {"max_retries": 1, "timeout": READ_TIMEOUT_S}
-
-
-@dataclass(frozen=True, slots=True)
-class Counters:
-    """What the project counts by itself: a cheap sign that something was missed."""
-
-    tasks: int
-    answers: int  # annotations that are not skips
-    skips: int
-
-
-@dataclass(frozen=True, slots=True)
-class TaskBrief:
-    """One line of the census: enough to see whether a task is as we know it."""
-
-    task: int
-    at_us: int
-    answers: int
-    skips: int
-
-
-class Desk(Protocol):
-    """What the loop needs of a labelling tool; the contract tests hold every desk to it."""
-
-    def changes(self, since_us: int) -> Iterator[Look]:
-        """Tasks changed after `since_us`, earliest change first; some may come twice."""
-
-    def counters(self) -> Counters:
-        """The project's own counts."""
-
-    def census(self) -> list[TaskBrief]:
-        """All tasks, briefly."""
-
-    def read(self, tasks: Sequence[int]) -> list[Look]:
-        """Look at these tasks; those that are gone are left out."""
-
-    def find(self, items: Sequence[str]) -> dict[str, list[int]]:
-        """The tasks that show each of these items; items without any are left out."""
-
-    def put(self, tasks: Sequence[Mapping[str, str]]) -> list[int]:
-        """Import tasks at the end of the queue; return their ids in the same order.
-
-        Raises:
-            InDoubt: the answer never came; look the items up before trying again.
-        """
-
-    def close(self, tasks: Sequence[int]) -> None:
-        """Serve these tasks to nobody; an annotator who holds one may still submit it."""
-
-    def reopen(self, tasks: Sequence[int]) -> None:
-        """Serve them again."""
-
-    def describe(self, text: str) -> None:
-        """Set the one line that the list of projects shows."""
-
-    def announce(self, html: str) -> None:
-        """Show this to every annotator who opens the queue."""
 
 
 class LabelStudioDesk:
     """One project of a Label Studio, through its SDK."""
 
-    def __init__(self, client: LabelStudio, url: str, project: int, schema: Schema) -> None:
+    def __init__(
+        self,
+        client: LabelStudio,
+        url: str,
+        project: int,
+        schema: Schema,
+        look: Callable[[Mapping[str, Any], Schema], Look] | None = None,
+    ) -> None:
+        """Hold on to one project.
+
+        Args:
+            look: reads a listed task; by default an item is known by its `data.item_id`.
+        """
         self._client = client
         self._url = url
         self._project = project
         self._schema = schema
+        self._tasks = TaskList(client, url, project)
+        self._look_at = look or _look
 
     def changes(self, since_us: int) -> Iterator[Look]:
         page, after_us = PAGE, since_us
         while True:
             query = {
-                "filters": _filter("updated_at", "greater", "Datetime", _iso(after_us)),
+                "filters": where("updated_at", "greater", "Datetime", as_filter(after_us)),
                 "ordering": ["tasks:updated_at"],
             }
-            rows = self._list(query=query, page_size=page)
+            rows = self._tasks.page(query=query, page_size=page)
             for row in rows:
                 yield self._look(row)
             if len(rows) < page:
                 return
-            last_us = _at(rows[-1])
+            last_us = changed_at(rows[-1])
             # One microsecond back: others may share the stamp of the page's last row.
             if last_us - 1 > after_us:
                 after_us = last_us - 1
@@ -116,8 +68,8 @@ class LabelStudioDesk:
                 page *= 2  # more rows share one stamp than fit a page
 
     def counters(self) -> Counters:
-        with self._errors():
-            project = self._client.projects.get(id=self._project, request_options=_READ)
+        with self._tasks.errors():
+            project = self._client.projects.get(id=self._project, request_options=READ)
         if project.id != self._project:
             # The SDK takes any JSON; zeros read from it would pass for a project without tasks.
             raise NotLabelStudio(self._url, 200, str(project)[:120])
@@ -131,34 +83,36 @@ class LabelStudioDesk:
         briefs: list[TaskBrief] = []
         last_id = 0
         while True:
-            rows = self._list(
+            rows = self._tasks.page(
                 query={
-                    "filters": _filter("id", "greater", "Number", last_id),
+                    "filters": where("id", "greater", "Number", last_id),
                     "ordering": ["tasks:id"],
                 },
                 page_size=5_000,
                 fields="task_only",
-                include="id,updated_at,total_annotations,cancelled_annotations",
+                include=_BRIEF,
             )
-            briefs += [
-                TaskBrief(
-                    int(row["id"]),
-                    _at(row),
-                    int(row["total_annotations"]),
-                    int(row["cancelled_annotations"]),
-                )
-                for row in rows
-            ]
+            briefs += map(_brief, rows)
             if len(rows) < 5_000:
                 return briefs
             last_id = briefs[-1].task
+
+    def briefs(self, tasks: Sequence[int]) -> list[TaskBrief]:
+        """The census of these tasks alone; those that are gone are left out."""
+        found: list[TaskBrief] = []
+        for start in range(0, len(tasks), IDS_A_REQUEST):
+            ids = list(tasks[start : start + IDS_A_REQUEST])
+            query = {"filters": where("id", "in_list", "List", ids), "ordering": ["tasks:id"]}
+            rows = self._tasks.page(query, IDS_A_REQUEST, fields="task_only", include=_BRIEF)
+            found += map(_brief, rows)
+        return found
 
     def read(self, tasks: Sequence[int]) -> list[Look]:
         looks: list[Look] = []
         for start in range(0, len(tasks), PAGE):
             ids = list(tasks[start : start + PAGE])
-            query = {"filters": _filter("id", "in_list", "List", ids), "ordering": ["tasks:id"]}
-            looks += [self._look(row) for row in self._list(query=query, page_size=PAGE)]
+            query = {"filters": where("id", "in_list", "List", ids), "ordering": ["tasks:id"]}
+            looks += [self._look(row) for row in self._tasks.page(query=query, page_size=PAGE)]
         return looks
 
     def find(self, items: Sequence[str]) -> dict[str, list[int]]:
@@ -166,10 +120,10 @@ class LabelStudioDesk:
         for start in range(0, len(items), IDS_A_REQUEST):
             ids = list(items[start : start + IDS_A_REQUEST])
             query = {
-                "filters": _filter("data.item_id", "in_list", "List", ids),
+                "filters": where("data.item_id", "in_list", "List", ids),
                 "ordering": ["tasks:id"],
             }
-            rows = self._list(
+            rows = self._tasks.page(
                 query=query,
                 page_size=4 * IDS_A_REQUEST,
                 fields="task_only",
@@ -183,33 +137,39 @@ class LabelStudioDesk:
 
     def put(self, tasks: Sequence[Mapping[str, str]]) -> list[int]:
         request: Any = [{"data": dict(data)} for data in tasks]
-        with self._errors(writes=True):
+        with self._tasks.errors(writes=True):
             answer: Any = self._client.projects.import_tasks(
                 id=self._project, request=request, return_task_ids=True, request_options=_WRITE
             )
         return [int(task) for task in answer.task_ids or ()]
 
     def close(self, tasks: Sequence[int]) -> None:
-        self._set_labelled(tasks, True)
+        for task in tasks:
+            self._update(task, {"is_labeled": True})
 
     def reopen(self, tasks: Sequence[int]) -> None:
-        self._set_labelled(tasks, False)
-
-    def _set_labelled(self, tasks: Sequence[int], is_labeled: bool) -> None:
+        # A task that as many people answered as its overlap says is served to nobody, whatever
+        # `is_labeled` says; an answer that counts for nothing takes a place too.
+        known = {look.task: look for look in self.read(tasks)}
         for task in tasks:
-            options: Any = {**_WRITE, "additional_body_parameters": {"is_labeled": is_labeled}}
-            try:
-                with self._errors(f"task {task}"):
-                    self._client.tasks.update(id=str(task), request_options=options)
-            except NotFound:
-                continue  # deleted meanwhile; the census will notice
+            if task in known:
+                answers = sum(j.status != "skipped" for j in known[task].judgements)
+                self._update(task, {"is_labeled": False, "overlap": answers + 1})
+
+    def _update(self, task: int, content: Mapping[str, Any]) -> None:
+        options: Any = {**_WRITE, "additional_body_parameters": dict(content)}
+        try:
+            with self._tasks.errors(f"task {task}"):
+                self._client.tasks.update(id=str(task), request_options=options)
+        except NotFound:
+            pass  # deleted meanwhile; the census will notice
 
     def describe(self, text: str) -> None:
-        with self._errors():
+        with self._tasks.errors():
             self._client.projects.update(id=self._project, description=text, request_options=_WRITE)
 
     def announce(self, html: str) -> None:
-        with self._errors():
+        with self._tasks.errors():
             self._client.projects.update(
                 id=self._project,
                 expert_instruction=html,
@@ -217,43 +177,35 @@ class LabelStudioDesk:
                 request_options=_WRITE,
             )
 
-    def _list(
-        self,
-        query: Mapping[str, Any],
-        page_size: int,
-        fields: Any = "all",
-        include: str | None = None,
-    ) -> list[dict[str, Any]]:
-        """One page of tasks as plain dictionaries.
+    def people(self) -> dict[int, str]:
+        with self._tasks.errors("the list of people"):
+            users = self._client.users.list(request_options=READ)
+        return {
+            int(u.id): f"{u.first_name or ''} {u.last_name or ''}".strip() or u.email or u.username
+            for u in users
+        }
 
-        The SDK takes a missing project for an empty one (it swallows 404 as the end of a list);
-        `counters`, which every sweep asks first, tells the difference.
-        """
-        with self._errors():
-            pager: Any = self._client.tasks.list(
-                project=self._project,
-                query=json.dumps(query),
-                fields=fields,
-                include=include,
-                page_size=page_size,
-                request_options=_READ,
-            )
-            if pager.items is None:
-                raise NotLabelStudio(self._url, 200, str(pager.response)[:120])
-            return [row.dict() for row in pager.items]
+    def tab(self, title: str) -> None:
+        show_tab(self._client, self._url, self._project, title)
 
     def _look(self, row: Mapping[str, Any]) -> Look:
-        data = row["data"] if isinstance(row["data"], Mapping) else {}
-        return Look(
-            task=int(row["id"]),
-            item=str(data.get("item_id", "")),
-            at_us=_at(row),
-            is_closed=bool(row["is_labeled"]),
-            judgements=tuple(judge(a, self._schema) for a in row["annotations"] or ()),
-        )
+        return self._look_at(row, self._schema)
 
-    def _errors(self, what: str | None = None, *, writes: bool = False) -> Any:
-        return label_studio_errors(self._url, what or f"project {self._project}", writes=writes)
+
+def _brief(row: Mapping[str, Any]) -> TaskBrief:
+    answers, skips = row["total_annotations"], row["cancelled_annotations"]
+    return TaskBrief(int(row["id"]), changed_at(row), int(answers), int(skips))
+
+
+def _look(row: Mapping[str, Any], schema: Schema) -> Look:
+    data = row["data"] if isinstance(row["data"], Mapping) else {}
+    return Look(
+        task=int(row["id"]),
+        item=str(data.get("item_id", "")),
+        at_us=changed_at(row),
+        is_closed=bool(row["is_labeled"]),
+        judgements=tuple(judge(a, schema) for a in row["annotations"] or ()),
+    )
 
 
 def connect(settings: LabelStudioSettings) -> LabelStudio:
@@ -262,6 +214,8 @@ def connect(settings: LabelStudioSettings) -> LabelStudio:
     Raises:
         Refused: the token is not one, or has expired.
     """
+    from label_studio_sdk.client import LabelStudio  # takes a second, which few commands need
+
     try:
         client: LabelStudio = LabelStudio(  # type: ignore[no-untyped-call]
             base_url=settings.url, api_key=settings.token, timeout=READ_TIMEOUT_S
@@ -269,31 +223,3 @@ def connect(settings: LabelStudioSettings) -> LabelStudio:
     except Exception as error:  # the SDK raises its own on an expired or broken personal token
         raise Refused(settings.url, 401, str(error)[:200]) from error
     return client
-
-
-def _filter(column: str, operator: str, kind: str, value: object) -> dict[str, Any]:
-    return {
-        "conjunction": "and",
-        "items": [
-            {
-                "filter": f"filter:tasks:{column}",
-                "operator": operator,
-                "type": kind,
-                "value": value,
-            }
-        ],
-    }
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def _iso(at_us: int) -> str:
-    # The one form that Label Studio's filters take: always with a fraction, always Z.
-    return (_EPOCH + timedelta(microseconds=at_us)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def _at(row: Mapping[str, Any]) -> int:
-    """The task's change; the SDK hands some stamps over as text and others parsed."""
-    stamp = row["updated_at"]
-    return microseconds(stamp.isoformat() if isinstance(stamp, datetime) else str(stamp))

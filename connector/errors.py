@@ -16,6 +16,18 @@ class MissingSetting(ConnectorError):
         super().__init__(f"{name} is not set: it holds {what}. Set it, e.g. {name}={example}")
 
 
+class UnusableSecret(ConnectorError):
+    """A secret was to come from a file, and cannot; the text never holds any of the secret."""
+
+    def __init__(self, name: str, why: str) -> None:
+        cure = f"holds the secret on one line, or set {name} itself"
+        if name == "LABEL_STUDIO_SERVERS":
+            cure = "holds an address of Label Studio and its token on every line"
+        super().__init__(
+            f"{name}_FILE {why}. Let it name a file that this process may read and that {cure}."
+        )
+
+
 class Unreachable(ConnectorError):
     """Label Studio did not answer: it is down, too slow, or not at this address."""
 
@@ -106,4 +118,26 @@ class UnknownClasses(BadConfig):
         super().__init__(
             f"The control {control!r} of the labelling configuration {' and '.join(parts)}. Give "
             "the choices the same names (or aliases) as `pool.classes`, in any order."
+        )
+
+
+class RankingLost(ConnectorError):
+    """Label Studio kept fewer predictions than were sent, so that its order is not ours."""
+
+    def __init__(self, project: int, sent: int, created: int) -> None:
+        super().__init__(
+            f"Project {project}: {sent} tasks were ranked, but Label Studio kept {created} of the "
+            "predictions that carry the order. They were taken back, and the order before stays; "
+            "the next turn tries again. If this repeats, look into Label Studio's log."
+        )
+
+
+class RankedByAnother(ConnectorError):
+    """Another assessment puts the tasks of this project in order."""
+
+    def __init__(self, project: int, version: str) -> None:
+        super().__init__(
+            f"Project {project} is put in order by another assessment already: its model version "
+            f"is {version!r}. Stop that one (`assay stop`), which puts the project's settings "
+            "back; if it is gone, choose another model version in the project's settings."
         )

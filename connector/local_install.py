@@ -16,7 +16,8 @@ from pathlib import Path
 
 from connector.errors import ConnectorError
 
-LABEL_STUDIO_VERSION = "1.23.2"
+# Another release is named to try Assay with it; every release has a folder of its own.
+LABEL_STUDIO_VERSION = os.environ.get("ASSAY_LABEL_STUDIO_VERSION") or "1.23.2"
 
 Say = Callable[[str], None]
 

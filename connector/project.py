@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
-from label_studio_sdk.client import LabelStudio
 
 from connector.border import label_studio_errors
 from connector.errors import NotLabelStudio, ProjectNotEmpty, Unreachable
 from connector.labels import Schema, read_schema
+from connector.port import marker
+from connector.ratings import Bins
+
+if TYPE_CHECKING:
+    from label_studio_sdk.client import LabelStudio
 
 SECRET_HEADER = "X-Assay-Secret"
 
@@ -29,11 +33,6 @@ _ACTIONS: Any = [
 _ONCE: Any = {"max_retries": 0}
 
 
-def marker(assessment: str) -> str:
-    """The end of every description that we write: it tells whose project this is."""
-    return f"[assay {assessment}]"
-
-
 @dataclass(frozen=True, slots=True)
 class Server:
     """What Label Studio says of itself."""
@@ -44,12 +43,21 @@ class Server:
 
 
 def create_project(
-    client: LabelStudio, url: str, title: str, assessment: str, config: str, instruction: str
+    client: LabelStudio,
+    url: str,
+    title: str,
+    assessment: str,
+    config: str,
+    instruction: str,
+    overlap: int = 1,
 ) -> int:
     """Make a project for one assessment, or return the one that a broken-off start made.
 
     The description names the assessment; by it an earlier, broken-off start is found again, so
     that a repeated start makes no second project.
+
+    Args:
+        overlap: an item is served to so many different people.
     """
     with label_studio_errors(url, "list of projects"):
         found: Any
@@ -64,7 +72,7 @@ def create_project(
             label_config=config,
             sampling="Sequential sampling",
             skip_queue="REQUEUE_FOR_OTHERS",
-            maximum_annotations=1,
+            maximum_annotations=overlap,
             show_collab_predictions=False,
             expert_instruction=instruction,
             show_instruction=bool(instruction),
@@ -74,11 +82,18 @@ def create_project(
 
 
 def attach_project(
-    client: LabelStudio, url: str, project: int, control: str | None, classes: Sequence[str]
+    client: LabelStudio,
+    url: str,
+    project: int,
+    control: str | None,
+    classes: Sequence[str],
+    overlap: int = 1,
+    bins: Bins | None = None,
 ) -> Schema:
     """Use a project that is there; it must be empty and ask for the pool's classes.
 
-    Its sampling is set to sequential, because the served order must be the imported one.
+    Its sampling is set to sequential, because the served order must be the imported one, and its
+    overlap to the plan's.
 
     Raises:
         NotFound, ProjectNotEmpty, BadConfig.
@@ -87,12 +102,13 @@ def attach_project(
         found = client.projects.get(id=project)
     if found.task_number:
         raise ProjectNotEmpty(project, found.task_number)
-    schema = read_schema(str(found.label_config), control, classes)
+    schema = read_schema(str(found.label_config), control, classes, bins)
     with label_studio_errors(url, f"project {project}"):
         client.projects.update(
             id=project,
             sampling="Sequential sampling",
             skip_queue="REQUEUE_FOR_OTHERS",
+            maximum_annotations=overlap,
             show_collab_predictions=False,
         )
     return schema
