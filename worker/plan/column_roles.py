@@ -17,12 +17,14 @@ N_LOOKED_AT = 1000
 _IDS = ("item_id", "id", "itemid", "uuid", "guid", "task_id", "sample_id", "image_id", "doc_id",
         "document_id", "text_id", "example_id", "index", "key")  # fmt: skip
 _PREDICTED = ("predicted", "predicted_class", "predicted_label", "prediction", "pred",
-              "pred_label", "pred_class", "label_pred", "y_pred", "yhat")  # fmt: skip
+              "pred_label", "pred_class", "label_pred", "y_pred", "yhat",
+              "category_id")  # fmt: skip
 _SCORES = ("score", "confidence", "conf", "probability", "prob", "pred_score", "max_prob",
            "predicted_score", "p")  # fmt: skip
 _CONTENT = ("image", "image_url", "img", "img_url", "picture", "photo", "text", "content",
             "title", "body", "sentence", "document", "review", "comment", "question", "html",
-            "audio", "audio_url", "video", "video_url", "url", "uri")  # fmt: skip
+            "audio", "audio_url", "video", "video_url", "url", "uri", "coco_url",
+            "file_name")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,9 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
         return values
     pool, question, prior, stop = parts
     is_anytime = stop.get("guarantee") == "anytime"
-    has_scores = pool.get("probabilities") is not None or pool.get("score") is not None
+    # the predictions of a project have scores, unless the plan says `score: null`
+    score = pool.get("score", pool.get("project"))
+    has_scores = pool.get("probabilities") is not None or score is not None
     metric = question.get("metric")
     is_ece_in_groups = metric == "ece" and not _has_bins(pool.get("groups"))
     prior = {
@@ -46,6 +48,11 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
     # Looked at after every label, a posterior claim about a near tie is soon made by chance.
     stop = {"looks": 1 if is_anytime else DEFAULT_LOOKS} | stop
     filled = values | {"prior": prior, "stop": stop}
+    if question.get("task") == "evaluate":
+        filled["evaluate"] = {} if values.get("evaluate") is None else values["evaluate"]
+        annotation = values.get("annotation", {})
+        if isinstance(annotation, dict):
+            filled["annotation"] = {"rule": "frequencies"} | annotation
     if "pool" in values:
         usual = DEFAULT_STRATA_ANYTIME if is_anytime else DEFAULT_STRATA
         filled["pool"] = {"strata": usual if is_stratified else 1} | pool

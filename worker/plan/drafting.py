@@ -59,6 +59,43 @@ def draft_plan(
     )
 
 
+def draft_for_project(
+    project: int, versions: Sequence[str], shown: Sequence[str], assessment: str | None = None
+) -> str:
+    """Return a plan with comments for the tasks of a Label Studio project, put in order in place.
+
+    Args:
+        versions: the model versions of the predictions there; of several the last one is written.
+        shown: the keys of the tasks' data that annotators see.
+    """
+    several = [
+        "  # Which predictions are assessed.",
+        f"  model_version: {_quoted(versions[-1])}   # there is: {', '.join(versions)}",
+    ]
+    pool = [
+        *(several if len(versions) > 1 else ()),
+        "  # Annotations that are there: known (outcomes outside the sample), or random (they were",
+        "  # drawn at random, and count as labels of the sample).",
+        "  existing: known",
+        "  # What annotators see; another key of the tasks' data may be named under `groups`.",
+        f"  data: {{{', '.join(f'{_quoted(key)}: {_quoted(key)}' for key in shown)}}}",
+    ]
+    drafted = _TEMPLATE.format(
+        assessment=_quoted(assessment or f"project-{project}"),
+        predictions="",
+        pool="\n".join(pool),
+    )
+    kept: list[str] = []
+    for line in drafted.splitlines():
+        if line.startswith("  predictions:"):
+            kept[-1] = "  # The project whose tasks, with their predictions, are the pool."
+            line = f"  project: {project}"
+        if line == "  mode: import":
+            line = "  mode: prioritise           # or import: chosen tasks are copied elsewhere"
+        kept.append(line)
+    return "\n".join(kept) + "\n"
+
+
 def _pool(roles: Roles) -> str:
     shown = ", ".join(f"{_quoted(_as_key(name))}: {_quoted(name)}" for name in roles.data)
     return "\n".join(
@@ -133,7 +170,7 @@ seed: 1                        # same plan, seed and labels: same choices
 population: finite             # finite: these very items; infinite: items like these
 
 pool:
-  # CSV, TSV, JSONL or Parquet; relative to this file.
+  # CSV, JSONL, Parquet and others; relative to this file, or an address (s3://...).
   predictions: {predictions}
 {pool}
   # predicted_class, score_bin(10), equal_mass_bin(10), superclass(map.csv) (columns class and

@@ -1,10 +1,13 @@
 """The kinds of values that a plan holds, each with an error that says what was expected."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+
+from worker.plan.addresses import FOLDERS, address, allowed, folders, shown, without_scheme
 
 
 class Mistakes(ValueError):
@@ -30,7 +33,56 @@ def _not_empty(text: str) -> str:
 def _beside_the_plan(path: Path, info: ValidationInfo) -> Path:
     # The context is there only while a plan file is read; a stored plan keeps what it has.
     folder: Path | None = (info.context or {}).get("folder")
-    return folder / path.expanduser() if folder is not None else path
+    return beside(folder, path) if folder is not None else path
+
+
+def _anywhere(path: Path, info: ValidationInfo) -> Path:
+    folder: Path | None = (info.context or {}).get("folder")
+    return anywhere(folder, path) if folder is not None else path
+
+
+def anywhere(folder: Path, path: str | Path) -> Path:
+    """Return a path of the plan as `beside` does, or an address (`s3://...`) as it came.
+
+    Raises:
+        ValueError: as `beside`, and as `worker.plan.addresses.allowed`.
+    """
+    uri = address(without_scheme(path))
+    if uri is None:
+        return beside(folder, path)
+    allowed(uri)
+    return Path(uri)
+
+
+def beside(folder: Path, path: str | Path) -> Path:
+    """Return a path of the plan, taken relative to the folder; `~` is somebody's home.
+
+    Where ASSAY_PLAN_FOLDERS is set (folders, with a colon between them), it must lie in one of
+    them, links followed: whoever may write a plan is not to have all files of the service read.
+
+    Raises:
+        ValueError: it names the home of nobody, holds a zero byte, which no path does, is an
+            address, or lies outside of those folders.
+    """
+    path = without_scheme(path)
+    if "\0" in path:
+        raise ValueError(f"came {path!r}, expected the path of a file, without a zero byte")
+    if uri := address(path):
+        raise ValueError(f"came the address {shown(uri)!r}, expected the path of a file here")
+    try:
+        found = folder / Path(path).expanduser()
+    except RuntimeError as error:
+        text = f"came {path!r}, but that home is not known here"
+        raise ValueError(f"{text}; write the path from / on") from error
+    roots = folders()
+    real = Path(os.path.realpath(found))
+    here = [Path(root) for root in roots if not address(root)]
+    if roots and not any(real.is_relative_to(os.path.realpath(root)) for root in here):
+        raise ValueError(
+            f"came {path!r}, which lies outside of {FOLDERS} "
+            f"({', '.join(map(shown, roots))}); put the file there"
+        )
+    return found
 
 
 def _text(value: object) -> object:
@@ -43,17 +95,7 @@ Whole = Annotated[int, Field(strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Name = Annotated[str, Field(strict=True), AfterValidator(_not_empty)]
 FilePath = Annotated[Path, BeforeValidator(_text), AfterValidator(_beside_the_plan)]
-
-
-def later(known: str, *others: Any) -> BeforeValidator:
-    """Refuse, by name, a value that a later release will know."""
-
-    def refuse(value: Any) -> Any:
-        if any(value == other and type(value) is type(other) for other in others):
-            raise ValueError(f"came {value!r}, which this release does not know; it knows {known}")
-        return value
-
-    return BeforeValidator(refuse)
+FileAnywhere = Annotated[Path, BeforeValidator(_text), AfterValidator(_anywhere)]
 
 
 def name_or_names(what: str) -> Callable[[Any], Any]:

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from worker.plan.annotation_part import AnnotationPlan
+from worker.plan.evaluate_part import EvaluatePlan
 from worker.plan.pool_part import PoolPlan
 from worker.plan.prior_part import PriorPlan
 from worker.plan.question_part import QuestionPlan
@@ -15,13 +17,67 @@ def mistakes_between(
     question: QuestionPlan,
     prior: PriorPlan,
     stop: StopPlan,
+    annotation: AnnotationPlan,
+    evaluate: EvaluatePlan | None,
     population: Literal["finite", "infinite"],
+    strategy: str,
 ) -> list[tuple[str, str]]:
     """Return the key and a sentence for everything in which parts contradict each other."""
     found = [*_between_scores(pool, question, prior), *_between_groups(pool, question)]
     if stop.guarantee == "anytime" and population == "infinite":
         text = "came anytime with an infinite population; its bound is for these very items: write"
         found.append(("stop.guarantee", f"{text} `population: finite`, or `guarantee: posterior`"))
+    found += _between_subjects(pool, question, annotation, evaluate)
+    if question.task == "evaluate":
+        found += _mistakes_of_evaluate(pool, prior, population, strategy)
+    if stop.guarantee == "anytime" and annotation.rule != "first":
+        text = f"came {annotation.rule}, but a claim that holds at any time needs one whole outcome"
+        cure = "an item: write `rule: first`, or `guarantee: posterior`"
+        found.append(("annotation.rule", f"{text} {cure}"))
+    return found
+
+
+def _between_subjects(
+    pool: PoolPlan,
+    question: QuestionPlan,
+    annotation: AnnotationPlan,
+    evaluate: EvaluatePlan | None,
+) -> list[tuple[str, str]]:
+    """What the task `evaluate` needs, and what it alone has."""
+    found = []
+    if question.task != "evaluate":
+        if evaluate is not None:
+            text = f"only the task evaluate has it; the task is {question.task}"
+            found.append(("evaluate", text))
+        if annotation.rule == "frequencies":
+            text = "came frequencies, which are for tasks without a single truth; write"
+            found.append(("annotation.rule", f"{text} `question: {{task: evaluate}}`"))
+        return found
+    if annotation.rule != "frequencies":
+        text = f"came {annotation.rule}, but the task evaluate compares with all votes"
+        found.append(("annotation.rule", f"{text}; write frequencies, or leave it out"))
+    if annotation.gold is not None:
+        text = "the task evaluate knows no true class that annotators could be held against"
+        found.append(("annotation.gold", f"{text}; leave it out"))
+    if pool.probabilities is None:
+        text = "missing; the task evaluate compares the probabilities of all classes with the votes"
+        found.append(("pool.probabilities", text))
+    return found
+
+
+def _mistakes_of_evaluate(
+    pool: PoolPlan, prior: PriorPlan, population: Literal["finite", "infinite"], strategy: str
+) -> list[tuple[str, str]]:
+    found = []
+    if population == "infinite":
+        text = "came infinite, but the task evaluate asks for the mean over the pool's items"
+        found.append(("population", f"{text}; leave it out"))
+    if prior.kind != "empirical" and pool.has_scores:
+        text = f"came {prior.kind}, but the task evaluate fits its prior to the votes"
+        found.append(("prior.kind", f"{text}; leave it out"))
+    if strategy not in ("assay", "random"):
+        text = f"came {strategy}, which chooses by right and wrong answers; the task evaluate has"
+        found.append(("strategy", f"{text} assay and random"))
     return found
 
 

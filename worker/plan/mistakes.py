@@ -27,6 +27,9 @@ _EXPECTED = {
     "list_type": "a list",
     "path_type": "the path of a file, as text",
 }
+# What one message can hold so that somebody reads it; a plan has no more than a hundred keys.
+_LONGEST, _MOST = 600, 30
+
 _BOUNDS = {
     "greater_than_equal": ("ge", ">="),
     "greater_than": ("gt", ">"),
@@ -46,8 +49,15 @@ def sentences(
             where = ".".join(str(step) for step in place)
             start = (f"line {line}: " if line else "") + (f"{where}: " if where else "")
             found.append((line, start + text))
-    in_order = [text for _, text in sorted(found, key=lambda pair: pair[0])]
-    return list(dict.fromkeys(in_order))
+    in_order = [_cut(text) for _, text in sorted(found, key=lambda pair: pair[0])]
+    told = list(dict.fromkeys(in_order))
+    more = len(told) - _MOST
+    return [*told[:_MOST], f"and {more} more; correct these first"] if more > 1 else told
+
+
+def _cut(text: str) -> str:
+    """A sentence that fits a screen, whatever stood in the file."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _mistakes(detail: ErrorDetails, model: type[BaseModel]) -> list[tuple[Place, str]]:
@@ -117,14 +127,15 @@ def _shown(value: object) -> str:
 def _model_at(model: type[BaseModel], loc: Place) -> type[BaseModel]:
     """Return the model of the part of the plan at `loc`."""
     for step in loc:
-        model = _part(model.model_fields[str(step)].annotation) or model
+        if isinstance(step, str):  # a number is a place in a list of parts
+            model = _part(model.model_fields[step].annotation) or model
     return model
 
 
 def _part(annotation: object) -> type[BaseModel] | None:
     options = (
         typing.get_args(annotation)
-        if typing.get_origin(annotation) in (typing.Union, types.UnionType)
+        if typing.get_origin(annotation) in (typing.Union, types.UnionType, tuple)
         else (annotation,)
     )
     for option in options:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -15,17 +16,26 @@ from pydantic import (
     model_validator,
 )
 
-from worker.errors import PlanError
+from worker.errors import NewerPlan, PlanError
+from worker.plan.annotation_part import AnnotationPlan
 from worker.plan.defaults import usual_strength, with_defaults
-from worker.plan.fields import FilePath, Mistakes, Name, PlanPart, Whole, later
+from worker.plan.evaluate_part import EvaluatePlan
+from worker.plan.fields import FilePath, Mistakes, Name, PlanPart, Whole
 from worker.plan.fitting import mistakes_between
 from worker.plan.group_spec import GroupBy, group_factors
 from worker.plan.mistakes import sentences
+from worker.plan.models_part import Models, mistakes_of_models, with_models
+from worker.plan.notify_part import Duration, NotifyPlan
 from worker.plan.pool_part import PoolPlan
 from worker.plan.prior_part import PriorPlan
+from worker.plan.project_part import OPTIONAL
 from worker.plan.question_part import QuestionPlan
+from worker.plan.queue_fit import mistakes_of_queue
+from worker.plan.report_part import ReportPlan
+from worker.plan.since_part import Since, mistakes_of_since, since_file
 from worker.plan.source import read_yaml
 from worker.plan.stop_part import StopPlan
+from worker.plan.structure_fit import mistakes_of_structure
 
 Strategy = Literal[
     "random", "thompson", "top-two", "multiple-play", "epsilon-greedy", "bayes-ucb", "assay"
@@ -49,31 +59,11 @@ def _web_address(text: str) -> str:
     return text.rstrip("/")
 
 
-class AnnotationPlan(PlanPart):
-    """How annotations become judgements."""
-
-    control: Name | None = None
-    per_item: Annotated[Whole, Field(ge=1)] = 1
-    rule: Annotated[Literal["first"], later("first", "majority", "dawid-skene", "frequencies")] = (
-        "first"
-    )
-    skips: Annotated[Whole, Field(ge=1)] = 2
-
-    @field_validator("per_item")
-    @classmethod
-    def _one(cls, per_item: int) -> int:
-        if per_item > 1:
-            raise ValueError(
-                f"came {per_item}, but this release takes one annotation an item; write 1"
-            )
-        return per_item
-
-
 class QueuePlan(PlanPart):
     """How items reach the annotators."""
 
     look_ahead: Annotated[Whole, Field(ge=1)] = 3
-    mode: Annotated[Literal["import"], later("import", "prioritise")] = "import"
+    mode: Literal["import", "prioritise"] = "import"
 
 
 class LabelStudioPlan(PlanPart):
@@ -93,6 +83,12 @@ class LabelStudioPlan(PlanPart):
             raise ValueError(f"came {project!r}, expected new or the number of a project")
         return project
 
+    @property
+    def given(self) -> dict[str, object]:
+        """What is asked for of the project, by its key; without the address."""
+        values = self.model_dump(exclude={"url"}, exclude_none=True)
+        return {key: value for key, value in values.items() if value != "new"}
+
 
 class Plan(PlanPart):
     """An assessment as it was asked for; checked in itself, not yet against the predictions.
@@ -103,19 +99,27 @@ class Plan(PlanPart):
     assessment: Annotated[Name, AfterValidator(_assessment_id)]
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 1
     population: Literal["finite", "infinite"] = "finite"
+    since: Since | None = OPTIONAL
+    models: Models = OPTIONAL
     pool: PoolPlan
     question: QuestionPlan
     prior: PriorPlan = PriorPlan()
     strategy: Strategy = "assay"
     stop: StopPlan = StopPlan()
     annotation: AnnotationPlan = AnnotationPlan()
+    evaluate: EvaluatePlan | None = None
     queue: QueuePlan = QueuePlan()
     label_studio: LabelStudioPlan = LabelStudioPlan()
+    report: ReportPlan = ReportPlan()
+    notify: tuple[NotifyPlan, ...] = ()
+    stall_after: Duration = "4h"
 
     @model_validator(mode="before")
     @classmethod
     def _with_defaults(cls, values: Any) -> Any:
-        return with_defaults(values) if isinstance(values, dict) else values
+        if not isinstance(values, dict):
+            return values
+        return with_defaults(values if values.get("models") is None else with_models(values))
 
     @field_validator("pool")
     @classmethod
@@ -133,10 +137,41 @@ class Plan(PlanPart):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        found = mistakes_between(self.pool, self.question, self.prior, self.stop, self.population)
+        found = mistakes_between(
+            self.pool,
+            self.question,
+            self.prior,
+            self.stop,
+            self.annotation,
+            self.evaluate,
+            self.population,
+            self.strategy,
+        )
+        found += mistakes_of_queue(
+            self.pool, self.queue.mode, self.label_studio.given, self.annotation, self.population
+        )
+        found += mistakes_of_models(
+            self.models, self.pool, self.question, self.prior, self.stop, self.annotation,
+            self.strategy,
+            {
+                "since": self.since,
+                "pool.project": self.pool.project,
+                "annotation.gold": self.annotation.gold,
+                "population": self.population == "infinite",
+            },
+        )  # fmt: skip
+        found += mistakes_of_structure(
+            self.pool, self.question, self.models is not None, self.since is not None
+        )
+        found += mistakes_of_since(self.since, self.assessment, self.question.task)
         if found:
             raise Mistakes(found)
         return self
+
+    @property
+    def metric(self) -> str:
+        """What a group's value is: the question's metric, or the measure of the task evaluate."""
+        return self.question.metric if self.evaluate is None else self.evaluate.measure
 
     def warnings(self) -> list[str]:
         """Return what is allowed but probably not meant."""
@@ -178,6 +213,23 @@ def load_plan(path: Path | str, for_simulation: bool = False) -> Plan:
         raise PlanError(sentences(error, Plan, lines), str(path)) from error
 
 
+@lru_cache(maxsize=256)
+def stored_plan(text: str) -> Plan:
+    """Return the plan that a ledger keeps as JSON; it never changes.
+
+    Raises:
+        NewerPlan: a newer release wrote it; this one does not know all that it asks for.
+    """
+    try:
+        return Plan.model_validate_json(text)
+    except ValidationError as error:
+        unknown = ", ".join(".".join(map(str, one["loc"])) for one in error.errors())
+        raise NewerPlan(
+            f"The stored plan has what this release does not know ({unknown}): a newer Assay "
+            "started this assessment; upgrade Assay on this machine."
+        ) from error
+
+
 def as_id(path: Path) -> str:
     """Return the name of a file as an assessment's id."""
     words = re.sub(r"[^A-Za-z0-9]+", "-", path.name.split(".")[0]).strip("-")[:64].rstrip("-")
@@ -185,11 +237,20 @@ def as_id(path: Path) -> str:
 
 
 def plan_hash(plan: Plan) -> str:
-    """Return the SHA-256 (hex) of the plan, the same on every machine: folders do not count."""
-    values = plan.model_dump(mode="json")
+    """Return the SHA-256 (hex) of the plan, the same on every machine: folders do not count.
+
+    Nor does who is told of the result, and when: it changes no choice and no decision.
+    """
+    values = plan.model_dump(mode="json", exclude={"report", "notify", "stall_after"})
     values["pool"] = without_folders(plan.pool)
     for key, file in plan.question.paths.items():
         values["question"][key.removeprefix("question.")] = file.name
+    if plan.annotation.gold is not None:
+        values["annotation"]["gold"]["items"] = plan.annotation.gold.items.name
+    for stored, model in zip(values.get("models", ()), plan.models or (), strict=True):
+        stored["predictions"] = model.predictions.name
+    if (earlier := since_file(plan.since)) is not None:
+        values["since"] = earlier.name
     if plan.label_studio.config is not None:
         values["label_studio"]["config"] = plan.label_studio.config.name
     return hashlib.sha256(canonical_json(values).encode()).hexdigest()
@@ -201,10 +262,18 @@ def without_folders(pool: PoolPlan) -> dict[str, Any]:
         str(GroupBy("superclass", map_path=Path(f.map_path).name) if f.map_path else f)
         for f in group_factors(pool.groups)
     ]
-    return pool.model_dump(mode="json") | {
-        "predictions": pool.predictions.name,
-        "groups": factors[0] if isinstance(pool.groups, str) else factors,
-    }
+    above = pool.parent_factor
+    if above is not None and above.map_path:
+        above = GroupBy("superclass", map_path=Path(above.map_path).name)
+    return (
+        pool.model_dump(mode="json")
+        | {
+            "predictions": pool.predictions.name,
+            "groups": factors[0] if isinstance(pool.groups, str) else factors,
+        }
+        | ({} if above is None else {"parents": str(above)})
+        | ({"sites": {k: v.name for k, v in pool.sites.items()}} if pool.sites else {})
+    )
 
 
 def canonical_json(values: object) -> str:

@@ -2,12 +2,22 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
-from worker.plan.fields import FilePath, Mistakes, Name, PlanPart, Whole, name_or_names
-from worker.plan.group_spec import GroupBy, group_factors
+from worker.plan.fields import (
+    FileAnywhere,
+    Mistakes,
+    Name,
+    PlanPart,
+    Whole,
+    anywhere,
+    name_or_names,
+)
+from worker.plan.group_spec import GroupBy, group_factor, group_factors
+from worker.plan.project_part import OPTIONAL, Existing, from_project, mistakes_without_project
+from worker.plan.sites_part import from_sites, mistakes_of_sites
 
 RESERVED_KEY = "item_id"  # by this key our tasks are found again in Label Studio
 
@@ -21,7 +31,7 @@ def _groups_beside_the_plan(spec: str | tuple[str, ...], info: ValidationInfo) -
 def _moved(factor: GroupBy, folder: Path | None) -> GroupBy:
     if factor.kind != "superclass" or folder is None:
         return factor
-    return GroupBy("superclass", map_path=str(folder / Path(factor.map_path).expanduser()))
+    return GroupBy("superclass", map_path=str(anywhere(folder, factor.map_path)))
 
 
 def _classes(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -46,18 +56,34 @@ def _probability_columns(columns: str | tuple[str, ...] | None) -> str | tuple[s
 
 
 def _data(data: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-    # A simulation shows nothing to anybody; its plan may be stored and read again as it is.
-    if not data and info.context and not info.context.get("for_simulation"):
+    # A simulation shows nothing to anybody; its plan may be stored and read again as it is. The
+    # tasks of a project are there already.
+    is_shown = info.context and not info.context.get("for_simulation")
+    if not data and is_shown and info.data.get("project") is None:
         raise ValueError("came no columns, expected what annotators see, as in {image: image_url}")
     if RESERVED_KEY in data:
         raise ValueError(f"the key {RESERVED_KEY} is Assay's own; call the annotators' key another")
     return data
 
 
+def _parents_beside_the_plan(text: str | None, info: ValidationInfo) -> str | None:
+    if text is None:
+        return None
+    factor = group_factor(text)
+    if factor.kind not in ("superclass", "column"):
+        raise ValueError(f"came {text}, expected superclass(map.csv), or a column such as site")
+    return str(_moved(factor, (info.context or {}).get("folder")))
+
+
 class PoolPlan(PlanPart):
     """Where the predictions are, what their columns mean, and how the pool is cut up."""
 
-    predictions: FilePath
+    predictions: FileAnywhere
+    sites: dict[Name, FileAnywhere] | None = OPTIONAL
+    site: Name | None = OPTIONAL
+    project: Annotated[Whole, Field(ge=1)] | None = OPTIONAL
+    model_version: Name | None = OPTIONAL
+    existing: Existing | None = OPTIONAL
     id: Name = "item_id"
     probabilities: Annotated[
         str | tuple[str, ...] | None,
@@ -85,6 +111,12 @@ class PoolPlan(PlanPart):
         ),
         AfterValidator(_groups_beside_the_plan),
     ] = "predicted_class"
+    parents: Annotated[str | None, AfterValidator(_parents_beside_the_plan)] = OPTIONAL
+
+    @property
+    def parent_factor(self) -> GroupBy | None:
+        """What the groups lie within, if anything."""
+        return None if self.parents is None else group_factor(self.parents)
 
     @property
     def factors(self) -> tuple[GroupBy, ...]:
@@ -94,12 +126,17 @@ class PoolPlan(PlanPart):
     @property
     def group_columns(self) -> tuple[str, ...]:
         """The columns of the predictions file that the groups need."""
-        return tuple(factor.column for factor in self.factors if factor.kind == "column")
+        return tuple(dict.fromkeys(f.column for f in self._all_factors if f.kind == "column"))
 
     @property
     def map_paths(self) -> tuple[Path, ...]:
-        """The superclass maps that the groups need."""
-        return tuple(Path(f.map_path) for f in self.factors if f.kind == "superclass")
+        """The superclass maps that the groups, and what they lie within, need."""
+        return tuple(Path(f.map_path) for f in self._all_factors if f.kind == "superclass")
+
+    @property
+    def _all_factors(self) -> tuple[GroupBy, ...]:
+        above = self.parent_factor
+        return self.factors if above is None else (*self.factors, above)
 
     @property
     def has_scores(self) -> bool:
@@ -111,9 +148,19 @@ class PoolPlan(PlanPart):
         """Whether one column holds all probabilities of an item as a list."""
         return isinstance(self.probabilities, str)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_project(cls, values: Any, info: ValidationInfo) -> Any:
+        # A stored plan has the file into which the project was read.
+        is_read = info.context is not None and isinstance(values, dict)
+        return from_sites(from_project(values)) if is_read else values
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         found = [
+            *mistakes_without_project(self.project, self.model_version, self.existing),
+            *mistakes_of_sites(self.sites, self.site, self._columns_of_the_prediction()),
+            *self._mistakes_of_the_parents(),
             *self._mistakes_of_the_prediction(),
             *self._mistakes_without_scores(),
             *self._numbers_used_as_text(),
@@ -122,6 +169,20 @@ class PoolPlan(PlanPart):
         if found:
             raise Mistakes(found)
         return self
+
+    def _columns_of_the_prediction(self) -> dict[str, str]:
+        listed = self.probabilities or ()
+        columns = (listed,) if isinstance(listed, str) else listed
+        used = dict.fromkeys(columns, "a probability") | {self.id: "the ids"}
+        used |= {self.score: "the score"} if self.score else {}
+        return used | ({self.predicted: "the prediction"} if self.predicted else {})
+
+    def _mistakes_of_the_parents(self) -> list[tuple[str, str]]:
+        above = self.parent_factor
+        if above is None or self.factors != (above,):
+            return []
+        text = f"came {above}, which the groups are already; parents have several groups each"
+        return [("parents", text)]
 
     def _mistakes_of_the_prediction(self) -> list[tuple[str, str]]:
         one = "expected either `probabilities`, or `predicted` and `score`"
@@ -192,4 +253,9 @@ def _leaks(data: Mapping[str, str], hidden: Mapping[str, str]) -> list[tuple[str
 
 
 def _twice(names: tuple[str, ...]) -> str | None:
-    return next((name for index, name in enumerate(names) if name in names[:index]), None)
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None

@@ -12,10 +12,11 @@ from pydantic import (
     model_validator,
 )
 
-from worker.plan.fields import FilePath, Mistakes, Name, Number, PlanPart, Whole, later
+from worker.plan.fields import FileAnywhere, Mistakes, Name, Number, PlanPart, Whole, anywhere
 from worker.plan.group_spec import GroupBy, bins_spec
+from worker.plan.project_part import OPTIONAL
 
-Task = Literal["identify", "estimate", "compare"]
+Task = Literal["identify", "estimate", "compare", "evaluate"]
 Metric = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr"]
 Pairs = tuple[tuple[str, str], ...]
 
@@ -77,7 +78,7 @@ def _bins(value: Any) -> Any:
 class QuestionPlan(PlanPart):
     """What the assessment is to find out about the groups."""
 
-    task: Annotated[Task, later("identify, estimate and compare", "evaluate")]
+    task: Task
     metric: Metric = "accuracy"
     which: Literal["lowest", "highest"] = "lowest"
     top: Annotated[Whole, Field(ge=1)] = 1
@@ -88,9 +89,17 @@ class QuestionPlan(PlanPart):
     bins: Annotated[int | str | None, BeforeValidator(_bins)] = None
     costs: Annotated[str | None, BeforeValidator(_costs)] = None
     cost_ratio: Annotated[Number, Field(gt=0)] | None = None
-    superclasses: FilePath | None = None
+    superclasses: FileAnywhere | None = None
     people: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
     positive: Name | None = None
+    # which models are compared, and in what; only with several models
+    models: Annotated[tuple[Name, ...], Field(min_length=2)] | None = OPTIONAL
+    where: Literal["overall", "groups", "both"] | None = OPTIONAL
+    # of what is asked: `parents` of the pool's groups; None: of the groups themselves
+    level: Annotated[
+        Literal["parents"] | None,
+        BeforeValidator(lambda value: None if value == "groups" else value),
+    ] = OPTIONAL
 
     @property
     def bin_factor(self) -> GroupBy | None:
@@ -126,7 +135,7 @@ class QuestionPlan(PlanPart):
         folder: Path | None = (info.context or {}).get("folder")
         if costs is None or costs in NAMED_COSTS or folder is None:
             return costs
-        return str(folder / Path(costs).expanduser())
+        return str(anywhere(folder, costs))
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -137,10 +146,16 @@ class QuestionPlan(PlanPart):
 
     def _mistakes_of_the_task(self) -> list[tuple[str, str]]:
         found = []
-        if self.task == "compare" and self.compare is None:
+        if self.task == "compare" and self.compare is None and self.where is None:
             found.append(("compare", "missing; expected [group, group], a list of pairs, or all"))
         if self.task != "compare" and self.compare is not None:
             found.append(("compare", f"only the task compare has it; the task is {self.task}"))
+        if self.task != "compare":
+            found.extend(
+                (key, f"only the task compare has it; the task is {self.task}")
+                for key in ("models", "where")
+                if getattr(self, key) is not None
+            )
         if self.task != "identify":
             usual = {
                 "which": "highest" if self.metric in _WORST_IS_HIGHEST else "lowest",
@@ -152,6 +167,9 @@ class QuestionPlan(PlanPart):
                 for key, value in usual.items()
                 if getattr(self, key) != value
             )
+        if self.task == "evaluate" and self.metric != "accuracy":
+            text = "the task evaluate has no metric; choose `evaluate.measure`"
+            found.append(("metric", f"came {self.metric}, but {text}"))
         if self.metric == "confusion" and self.task != "estimate":
             text = f"came confusion, a matrix for which the task {self.task} has no order; use"
             cure = "`task: estimate`, or `metric: cost`, which sums the matrix up to one number"

@@ -13,9 +13,11 @@ RULES_OF_TASK: dict[Task, tuple[RuleKind, ...]] = {
     "identify": ("mrr",),
     "compare": ("rope",),
     "estimate": ("rmse", "width"),
+    "evaluate": ("width",),
 }
 DEFAULT_RMSE = 0.02
 DEFAULT_WIDTH = 0.1
+DEFAULT_MEASURE_WIDTH = 0.02
 
 Share = Annotated[Number, Field(gt=0, lt=1)]
 Positive = Annotated[Number, Field(gt=0)]
@@ -94,6 +96,7 @@ class StopPlan(PlanPart):
                 "identify": {"mrr": MrrRule()},
                 "compare": {"rope": RopeRule()},
                 "estimate": {**of_estimate},
+                "evaluate": {"width": DEFAULT_MEASURE_WIDTH},
             }
             return self.model_copy(update=default[task]).fitted_to(question)
         if len(self.rules) > 1:

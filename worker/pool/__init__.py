@@ -1,9 +1,11 @@
 """The pool: a predictions file, read, checked, grouped, and compiled once."""
 
-from worker.pool.compiling import check_source, compile_pool
+from worker.pool.compiling import compile_pool
 from worker.pool.costs import cost_matrix
 from worker.pool.file import Item, Pool, open_pool
 from worker.pool.question import check_question, compared_pairs
+from worker.pool.remote import fetch_pool, publish
+from worker.pool.sources import check_source
 from worker.pool.truth import read_truth
 
 __all__ = [
@@ -14,6 +16,8 @@ __all__ = [
     "compared_pairs",
     "compile_pool",
     "cost_matrix",
+    "fetch_pool",
     "open_pool",
+    "publish",
     "read_truth",
 ]

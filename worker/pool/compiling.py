@@ -1,6 +1,8 @@
 """Compiles a predictions file into the pool: groups, cells, and a seeded order in each cell."""
 
-import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,152 +11,116 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from worker.errors import PoolChanged, PredictionsError
-from worker.nearest import nearest
-from worker.plan import Plan, canonical_json, without_folders
+from worker.plan import Plan
 from worker.plan.fitting import OF_TRUE_CLASSES
-from worker.plan.question_part import NAMED_COSTS
 from worker.pool.costs import read_costs
-from worker.pool.file import FORMAT_VERSION, OWN_COLUMNS, Pool, open_pool
+from worker.pool.file import OWN_COLUMNS, Pool, open_pool
+from worker.pool.gold import read_gold
 from worker.pool.groups import cell_codes, group_codes, unit_codes
+from worker.pool.known import known_labels, places_after_known, read_known, set_apart
 from worker.pool.means import mean_logits, mean_probabilities
+from worker.pool.models_cutting import Cut, cut
+from worker.pool.models_reading import read_models
+from worker.pool.ordering import counted, moved, places, summed
+from worker.pool.parents import parents_of
 from worker.pool.predictions import Predictions, read_predictions
-from worker.pool.storing import Arrays, Stat, sha256_of, stat_of, write_pool
+from worker.pool.progress import Progress
+from worker.pool.remote import localised
+from worker.pool.sites import joined_sites, named_by_site
+from worker.pool.sources import hash_of, sources_of, stats_of
+from worker.pool.storing import Arrays, write_pool
+from worker.pool.texts import Texts, in_order, n_blocks, room_told
 
 
-def compile_pool(plan: Plan, folder: Path | str) -> Pool:
+def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | None = None) -> Pool:
     """Compile the pool of a plan into `folder`, as `<hash>.arrow`, and open it.
 
     The same files, plan of the pool and seed give the same bytes. A sound compiled file that is
     there already is used; a damaged one is replaced.
 
+    Of tens of millions of items only numbers are in memory; ids and texts go through temporary
+    files in `folder`, of about twice their size.
+
+    Args:
+        say: is told now and then how far it is, once it takes more than two seconds.
+
     Raises:
         PredictionsError: the predictions, or a superclass map, cannot be used.
         PlanError: the costs cannot be used, or the positive class is not known.
+        NoRoom: the disk is full.
+        StoreFailed: a file that the plan names by an address cannot be had.
     """
-    before = _stats(plan)
-    sources = _sources(plan)
-    pool_hash = _pool_hash(plan, sources)
-    path = Path(folder) / f"{pool_hash}.arrow"
+    folder = Path(folder)
+    plan = localised(plan, folder)
+    before = stats_of(plan)
+    sources = sources_of(plan)
+    pool_hash = hash_of(plan, sources)
+    path = folder / f"{pool_hash}.arrow"
     if path.exists():
         try:
             return open_pool(path)
         except PoolChanged:
             path.unlink(missing_ok=True)
-    predictions = read_predictions(plan.pool)
-    header, rows, arrays = _compiled(plan, predictions)
-    if _stats(plan) != before:
-        raise PredictionsError(
-            f"{plan.pool.predictions}: the file changed while it was read; try again once it is "
-            "complete"
+    progress = Progress(say)
+    asked, plan = plan.pool, plan.model_copy(update={"pool": joined_sites(plan.pool, folder)})
+    with room_told(folder), named_by_site(asked, folder), closing(Texts(folder)) as texts:
+        predictions = read_predictions(
+            plan.pool,
+            texts,
+            keeps_probabilities=plan.question.task == "evaluate",
+            tell=lambda n: progress.at(f"Read {n:,} rows of {plan.pool.predictions.name}"),
         )
-    write_pool(path, header | {"pool_hash": pool_hash, "sources": sources}, rows, arrays)
-    return open_pool(path)
-
-
-def check_source(pool: Pool, plan: Plan) -> None:
-    """Check that a pool was compiled from the plan and the files as they are now.
-
-    Raises:
-        PoolChanged: the predictions, another file or the plan of the pool is another.
-    """
-    again = "put the old file back, or start a new assessment with another id"
-    try:
-        _stats(plan)
-    except PredictionsError as error:
-        raise PoolChanged(f"{error}. The assessment began with it: {again}") from error
-    now = _sources(plan)
-    for (name, old), (key, path), (_, new) in zip(
-        pool.sources, _source_paths(plan), now, strict=False
-    ):
-        if old != new:
-            raise PoolChanged(
-                f"{path}: the {_KINDS[key]} changed since the assessment began (its SHA-256 begins "
-                f"with {new[:12]}, that of {name} was {old[:12]}): {again}"
+        several = None
+        if plan.models is not None:
+            said = read_models(plan, predictions)
+            several = cut(plan, said)
+            predictions = replace(predictions, classes=said.classes, predicted=several.code)
+        header, arrays, place = _compiled(plan, predictions, several)
+        if stats_of(plan) != before:
+            raise PredictionsError(
+                f"{plan.pool.predictions}: the file changed while it was read; try again once it "
+                "is complete"
             )
-    if _pool_hash(plan, now) != pool.hash:
-        raise PoolChanged(
-            "the plan's `pool` or `seed` changed since the assessment began, or the metric of its "
-            "`question`; put the old plan back, or start a new assessment with another id"
-        )
-
-
-_KINDS = {
-    "pool.predictions": "predictions file",
-    "pool.groups": "superclass map",
-    "question.costs": "file with the costs",
-    "question.superclasses": "superclass map",
-}
-
-
-def _source_paths(plan: Plan) -> list[tuple[str, Path]]:
-    """Return the files that the plan names, and by which key."""
-    return [
-        ("pool.predictions", plan.pool.predictions),
-        *(("pool.groups", path) for path in plan.pool.map_paths),
-        *plan.question.paths.items(),
-    ]
-
-
-def _stats(plan: Plan) -> list[Stat]:
-    """Return size and time of the files that the plan names, which must be there."""
-    for key, path in _source_paths(plan):
-        if not path.is_file():
-            what = "came a folder, expected a file" if path.is_dir() else "there is no such file"
-            meant = nearest(path.name, NAMED_COSTS) if key == "question.costs" else None
-            guess = f"; did you mean {meant}?" if meant else ""
-            raise PredictionsError(f"{path}: {what}; the plan names it under `{key}`{guess}")
-    return [stat_of(path) for _, path in _source_paths(plan)]
-
-
-def _sources(plan: Plan) -> list[tuple[str, str]]:
-    """Return name and SHA-256 of the files that the plan names."""
-    try:
-        return [(path.name, sha256_of(path)) for _, path in _source_paths(plan)]
-    except OSError as error:
-        raise PredictionsError(f"{error.filename}: it cannot be read ({error.strerror})") from error
-
-
-def _pool_hash(plan: Plan, sources: list[tuple[str, str]]) -> str:
-    asked = plan.question
-    values = {
-        "version": FORMAT_VERSION,
-        "sources": [sha256 for _, sha256 in sources],
-        "pool": without_folders(plan.pool),
-        "seed": plan.seed,
-        # what the cells follow, and what is kept beside them
-        "units": [asked.bins, asked.positive],
-        "is_of_true_classes": asked.metric in OF_TRUE_CLASSES,
-        "costs": [
-            asked.costs if asked.costs in NAMED_COSTS else asked.cost_path is not None,
-            asked.cost_ratio,
-            asked.people,
-        ],
-    }
-    return hashlib.sha256(canonical_json(values).encode()).hexdigest()
+        predicted = moved(predictions.predicted, place, np.int32)
+        score = moved(predictions.score, place, np.float32)
+        del predictions  # of tens of millions of items, their numbers are most of the memory
+        n = n_blocks(texts)
+        size = np.array(header["cells"]["size"])
+        rows = _blocks(
+            in_order(texts, place, n, folder), predicted, score, size,
+            tell=lambda done: progress.at(f"Wrote {done:,} of {place.size:,} items of the pool"),
+        )  # fmt: skip
+        values = header | {"pool_hash": pool_hash, "sources": sources}
+        sha256, stat = write_pool(path, values, rows, n, arrays)
+    return open_pool(path, sha256, stat)
 
 
 def _compiled(
-    plan: Plan, predictions: Predictions
-) -> tuple[dict[str, Any], pa.RecordBatch, Arrays]:
-    """Return the header of the compiled file (without its hashes), its rows and its arrays."""
-    group, names = group_codes(plan.pool.factors, predictions)
-    unit, units = unit_codes(plan.question, predictions)
-    score = predictions.score
-    cell, cell_group, cell_unit = cell_codes(group, unit, score, plan.pool.strata)
-    size = np.bincount(cell, minlength=len(cell_group))
+    plan: Plan, predictions: Predictions, several: Cut | None
+) -> tuple[dict[str, Any], Arrays, NDArray[np.integer[Any]]]:
+    """Return the compiled file's header (without its hashes), its arrays, and the items' rows."""
+    score, within = predictions.score, None
+    if several is None:
+        group, names = group_codes(plan.pool.factors, predictions)
+        unit, units = unit_codes(plan.question, predictions)
+        above = plan.pool.parent_factor
+        within = None if above is None else parents_of(above, group, names, predictions)
+        if within is not None and plan.question.level == "parents":
+            unit, units = group, names
+            group = np.array(within["of"], dtype=np.int32)[group]
+            names = tuple(within["names"])
+        cell, cell_group, cell_unit = cell_codes(group, unit, score, plan.pool.strata)
+    else:
+        cell, cell_group, names = several.cell, several.cell_group, several.group_names
+        group, units, cell_unit = cell_group[cell], ("",), np.zeros_like(cell_group)
+    labels = read_known(plan.pool)
+    is_known = None if labels is None else labels.is_valid().to_numpy(zero_copy_only=False)
+    if is_known is not None and plan.pool.existing == "known":
+        cell, cell_group, cell_unit = set_apart(is_known, cell, cell_group, cell_unit)
+    n_cells = len(cell_group)
+    size = counted(cell, n_cells)
     # the weights are float64, and a mean may not leave [0, 1] by rounding
-    mean_score = np.clip(np.bincount(cell, weights=score) / size, 0, 1)
-    shuffled = np.random.default_rng([plan.seed, 0]).permutation(predictions.n_items)
-    order = shuffled[np.argsort(cell[shuffled], kind="stable")]
-    columns = {
-        "item_id": predictions.ids.take(pa.array(order)),
-        "predicted": pa.array(predictions.predicted[order], pa.int32()),
-        "score": pa.array(score[order].astype(np.float32)),
-        "cell": pa.array(cell[order], pa.int32()),
-    }
-    assert tuple(columns) == OWN_COLUMNS
-    shown = [array.take(pa.array(order)) for array in predictions.data.values()]
-    names_of_columns = [*OWN_COLUMNS, *predictions.data]
+    sums = summed(cell, lambda part: score[part].astype(np.float64), n_cells)
     arrays: dict[str, NDArray[Any]] = {}
     if plan.question.metric in OF_TRUE_CLASSES and plan.pool.probabilities is not None:
         arrays["mean_probability"] = mean_probabilities(
@@ -162,13 +128,12 @@ def _compiled(
         )
     if plan.question.metric == "cost":
         arrays["costs"] = read_costs(plan.question, predictions.classes)
-    header = {
-        "version": FORMAT_VERSION,
+    header: dict[str, Any] = {
         "n_items": predictions.n_items,
         "seed": plan.seed,
         "classes": predictions.classes,
         "group_names": names,
-        "group_sizes": np.bincount(group, minlength=len(names)).tolist(),
+        "group_sizes": counted(group, len(names)).tolist(),
         "group_mean_logit": _or_none(mean_logits(group, score, len(names))),
         "units": units,
         "cells": {
@@ -176,13 +141,49 @@ def _compiled(
             "unit": cell_unit.tolist(),
             "size": size.tolist(),
             "start": (np.cumsum(size) - size).tolist(),
-            "mean_score": _or_none(mean_score),
-            "mean_logit": _or_none(mean_logits(cell, score, len(size))),
+            "mean_score": _or_none(np.clip(sums / size, 0, 1)),
+            "mean_logit": _or_none(mean_logits(cell, score, n_cells)),
         },
-        "columns": names_of_columns,
+        "columns": [*OWN_COLUMNS, *plan.pool.data],
     }
-    rows = pa.RecordBatch.from_arrays([*columns.values(), *shown], names=names_of_columns)
-    return header, rows, arrays
+    if several is not None:
+        header["models"] = several.models.as_json()
+    if within is not None and plan.question.level == "parents":
+        header["has_children"] = True
+    elif within is not None:
+        header["parents"] = within
+    gold = read_gold(plan, predictions.classes, predictions.texts.ids)
+    if gold:
+        header["gold"] = [[known.item_id, known.truth, known.data] for known in gold]
+    if is_known is None:
+        return header, arrays, places(cell, size, plan.seed)
+    use = plan.pool.existing or "known"
+    known = known_labels(use, labels, cell, predictions.predicted, n_cells)
+    header["known"] = known.as_json()
+    return header, arrays, places_after_known(is_known, cell, n_cells, plan.seed)
+
+
+def _blocks(
+    texts: Iterator[tuple[slice, pa.RecordBatch]],
+    predicted: NDArray[np.int32],
+    score: NDArray[np.float32],
+    size: NDArray[np.int64],
+    tell: Callable[[int], None],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the compiled file in blocks, as the texts come."""
+    end = np.cumsum(size)
+    for rows, kept in texts:
+        cell = np.searchsorted(end, np.arange(rows.start, rows.stop), side="right")
+        item_id, *shown = kept.columns
+        own = [
+            item_id,
+            pa.array(predicted[rows]),
+            pa.array(score[rows]),
+            pa.array(cell.astype(np.int32)),
+        ]
+        names = [*OWN_COLUMNS, *kept.schema.names[1:]]
+        yield pa.RecordBatch.from_arrays([*own, *shown], names=names)
+        tell(rows.stop)
 
 
 def _or_none(values: NDArray[np.float64]) -> list[float | None]:

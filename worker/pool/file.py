@@ -5,8 +5,10 @@ the seeded random order. The file carries its own checksum, so that a copy can b
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +19,23 @@ import pyarrow.ipc
 from numpy.typing import NDArray
 
 from worker.errors import PoolChanged
+from worker.pool.gold import GoldItem
+from worker.pool.known import KnownLabels, known_from
+from worker.pool.models import Models, models_from
+from worker.pool.since import Since, since_from
 from worker.pool.storing import (
-    CHECKSUM_KEY,
     HEADER_KEY,
+    ONE_BLOCK,
+    SEVERAL_BLOCKS,
     Stat,
-    checksum,
+    is_sound,
     read_array,
+    read_column,
     sha256_of,
     stat_of,
 )
+from worker.pool.within import Parents, parents_from
 
-FORMAT_VERSION = 2
 OWN_COLUMNS = ("item_id", "predicted", "score", "cell")  # the annotators' columns follow these
 
 _DAMAGED = "the compiled pool is damaged; delete it and compile it again"
@@ -70,12 +78,29 @@ class Pool:
     cell_mean_probability: NDArray[np.float32] | None
     costs: NDArray[np.float64] | None  # (K, K) [true, predicted]; None but for the metric cost
     data_keys: tuple[str, ...]
-    _rows: pa.RecordBatch = field(repr=False)
+    gold: tuple[GoldItem, ...]  # outside the pool: their rows follow the last one of the pool
+    _blocks: tuple[pa.RecordBatch, ...] = field(repr=False)  # the rows; one block unless many
+    _block_start: tuple[int, ...] = field(repr=False)  # row of each block's first item
+    known: KnownLabels | None = None  # before the assessment began
+    since: Since | None = None  # the assessment that this one continues
+    models: Models | None = None  # of several: `predicted` is then the code of what they say
+    parents: Parents | None = None  # what the groups lie within
+    has_children: bool = False  # the groups are parents; the units are the plan's own groups
 
     @property
     def n_items(self) -> int:
         """How many items there are."""
-        return int(self._rows.num_rows)
+        return self._block_start[-1] + int(self._blocks[-1].num_rows)
+
+    @property
+    def cell_open(self) -> NDArray[np.int64]:
+        """(C,) items of each cell that are not known from the beginning."""
+        return self.cell_size - (0 if self.known is None else self.known.n_items)
+
+    @property
+    def n_known(self) -> int:
+        """How many items are known from the beginning."""
+        return 0 if self.known is None else int(self.known.n_items.sum())
 
     @property
     def has_scores(self) -> bool:
@@ -83,21 +108,27 @@ class Pool:
         return not np.isnan(self.cell_mean_score[0])
 
     @property
-    def item_ids(self) -> pa.Array:
-        """(n,) text, in the order of the rows."""
-        return self._rows.column(0)
+    def item_ids(self) -> pa.Array | pa.ChunkedArray:
+        """(n,) text, in the order of the rows; in chunks if the pool is large."""
+        columns = [block.column(0) for block in self._blocks]
+        return columns[0] if len(columns) == 1 else pa.chunked_array(columns)
 
     @property
     def predicted(self) -> NDArray[np.int32]:
-        """(n,) index of the predicted class, in the order of the rows."""
-        codes: NDArray[np.int32] = self._rows.column(1).to_numpy()
-        return codes
+        """(n,) index of the predicted class, in the order of the rows; copied if in blocks."""
+        # `to_numpy` would import pandas
+        return _joined([np.from_dlpack(block.column(1)) for block in self._blocks])
 
     @property
     def score(self) -> NDArray[np.float32]:
-        """(n,) in the order of the rows; NaN if the classifier gives none."""
-        scores: NDArray[np.float32] = self._rows.column(2).to_numpy()
-        return scores
+        """(n,) in the order of the rows; NaN if the classifier gives none; copied if in blocks."""
+        return _joined([np.from_dlpack(block.column(2)) for block in self._blocks])
+
+    @property
+    def probability(self) -> NDArray[np.float32] | None:
+        """(n, K) of every class, in the order of the rows; None but for the task evaluate."""
+        tables = [table for block in self._blocks if (table := read_column(block)) is not None]
+        return _joined(tables) if tables else None
 
     @property
     def n_cells(self) -> int:
@@ -105,10 +136,19 @@ class Pool:
         return len(self.cell_group)
 
     def item(self, row: int) -> Item:
-        """Return the item in a row, 0 ... n_items - 1."""
+        """Return the item in a row, 0 ... n_items - 1, or the gold items' rows after these.
+
+        A gold item has cell and group -1, and its known class for the predicted one.
+        """
+        if self.n_items <= row < self.n_items + len(self.gold):
+            known = self.gold[row - self.n_items]
+            return Item(row, known.item_id, known.truth, -1, -1, known.data)
         if not 0 <= row < self.n_items:
             raise IndexError(f"came row {row}, but the pool has rows 0 to {self.n_items - 1}")
-        item_id, predicted, _, cell, *data = (column[row].as_py() for column in self._rows.columns)
+        at = bisect_right(self._block_start, row) - 1
+        shown = self._blocks[at].columns[: len(OWN_COLUMNS) + len(self.data_keys)]
+        place = row - self._block_start[at]
+        item_id, predicted, _, cell, *data = (column[place].as_py() for column in shown)
         return Item(
             row=row,
             item_id=item_id,
@@ -124,11 +164,21 @@ class Pool:
         return range(start, start + int(self.cell_size[cell]))
 
     def find(self, item_ids: Iterable[str]) -> dict[str, int]:
-        """Return the rows of those ids that are in the pool; looks through the whole pool."""
+        """Return the rows of those ids that are in the pool, or gold; looks through all of it."""
         wanted = pa.array(list(item_ids), type=pa.large_string())
-        ids = self._rows.column(0)
-        rows = np.flatnonzero(pc.is_in(ids, value_set=wanted).to_numpy(zero_copy_only=False))
-        return {ids[int(row)].as_py(): int(row) for row in rows}
+        found = {}
+        for start, block in zip(self._block_start, self._blocks, strict=True):
+            ids = block.column(0)
+            is_asked = pc.is_in(ids, value_set=wanted).to_numpy(zero_copy_only=False)
+            for place in np.flatnonzero(is_asked).tolist():
+                found[ids[place].as_py()] = start + place
+        asked = set(wanted.to_pylist())
+        gold = {
+            known.item_id: self.n_items + at
+            for at, known in enumerate(self.gold)
+            if known.item_id in asked
+        }
+        return found | gold
 
     def empty_groups(self) -> tuple[str, ...]:
         """Return the names of the groups without items."""
@@ -163,9 +213,14 @@ def open_pool(
                 "delete it and compile it again from the same plan and predictions"
             )
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
-            metadata, rows = reader.schema.metadata or {}, reader.get_batch(0)
+            metadata = reader.schema.metadata or {}
+            blocks = tuple(reader.get_batch(at) for at in range(reader.num_record_batches))
         header = json.loads(metadata[HEADER_KEY])
-        version, carried = header["version"], metadata[CHECKSUM_KEY]
+        version = header["version"]
+        is_known = version in (ONE_BLOCK, SEVERAL_BLOCKS)
+        is_whole = not is_known or sum(block.num_rows for block in blocks) == header["n_items"]
+        if file_sha256 is None and is_known and is_whole:
+            is_whole = is_sound(path)
     except FileNotFoundError:
         raise PoolChanged(
             f"{path}: the compiled pool is gone; put it back, or compile it again from the same "
@@ -173,14 +228,15 @@ def open_pool(
         ) from None
     except (pa.ArrowException, OSError, LookupError, ValueError) as error:
         raise PoolChanged(f"{path}: {_DAMAGED} ({error})") from error
-    if version != FORMAT_VERSION:
+    if not is_known:
         raise PoolChanged(
             f"{path}: the compiled pool has format {version}, but this release reads "
-            f"{FORMAT_VERSION}; finish the assessment with the release that began it"
+            f"{ONE_BLOCK} and {SEVERAL_BLOCKS}; finish the assessment with the release that began "
+            "it"
         )
-    if file_sha256 is None and checksum(metadata, rows) != carried:
+    if not is_whole:
         raise PoolChanged(f"{path}: {_DAMAGED}")
-    return _pool(path, found, stat, header, metadata, rows)
+    return _pool(path, found, stat, header, metadata, blocks)
 
 
 def _pool(
@@ -189,7 +245,7 @@ def _pool(
     stat: Stat,
     header: Mapping[str, Any],
     metadata: Mapping[bytes, bytes],
-    rows: pa.RecordBatch,
+    blocks: tuple[pa.RecordBatch, ...],
 ) -> Pool:
     cells, n_classes = header["cells"], len(header["classes"])
     return Pool(
@@ -213,5 +269,16 @@ def _pool(
         cell_mean_probability=read_array(metadata, "mean_probability", n_classes),
         costs=read_array(metadata, "costs", n_classes),
         data_keys=tuple(header["columns"][len(OWN_COLUMNS) :]),
-        _rows=rows,
+        gold=tuple(GoldItem(*known) for known in header.get("gold", ())),
+        _blocks=blocks,
+        _block_start=tuple(accumulate((block.num_rows for block in blocks[:-1]), initial=0)),
+        known=known_from(header),
+        since=since_from(header),
+        models=models_from(header),
+        parents=parents_from(header),
+        has_children=header.get("has_children", False),
     )
+
+
+def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return np.asarray(pieces[0]) if len(pieces) == 1 else np.concatenate(pieces)

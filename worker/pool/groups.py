@@ -1,6 +1,7 @@
 """Cuts the pool into groups, and every group into cells: units of the metric, then strata."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from worker.errors import PlanError, PredictionsError
 from worker.nearest import listed, nearest_first
 from worker.plan.group_spec import GroupBy
 from worker.plan.question_part import QuestionPlan
+from worker.pool.ordering import Ints, dense, parts
 from worker.pool.predictions import Predictions
 from worker.pool.superclasses import superclass_of_each
 
@@ -80,12 +82,16 @@ def cell_codes(
 
     Source: `strata by score inside every group` with global equal-mass thresholds.
     """
-    stratum = _bin_of(score, equal_mass_thresholds(score, n_strata))
+    thresholds = equal_mass_thresholds(score, n_strata)
     n_units = int(unit.max(initial=0)) + 1
-    codes = (group.astype(np.int64) * n_units + unit) * n_strata + stratum
-    cells, code = np.unique(codes, return_inverse=True)
+
+    def codes_of(part: slice) -> Ints:
+        stratum = np.searchsorted(thresholds, score[part], side="right")
+        return (group[part].astype(np.int64) * n_units + unit[part]) * n_strata + stratum
+
+    cells, code = dense(score.size, codes_of)
     cell_group, cell_unit = np.divmod(cells // n_strata, n_units)
-    return code.astype(np.int32), cell_group.astype(np.int32), cell_unit.astype(np.int32)
+    return code, cell_group.astype(np.int32), cell_unit.astype(np.int32)
 
 
 def equal_mass_thresholds(score: NDArray[np.floating], n_bins: int) -> NDArray[np.floating]:
@@ -129,7 +135,10 @@ def _by_mass(factor: GroupBy, predictions: Predictions) -> Grouping:
 
 def _bin_of(score: NDArray[np.floating], thresholds: NDArray[np.floating]) -> Codes:
     # a bin holds its lower threshold; the last one holds also the score 1
-    return np.searchsorted(thresholds, score, side="right").astype(np.int32)
+    code = np.empty(score.size, dtype=np.int32)
+    for part in parts(score.size):
+        code[part] = np.searchsorted(thresholds, score[part], side="right")
+    return code
 
 
 def _bin_names(thresholds: NDArray[np.floating]) -> tuple[str, ...]:
@@ -167,9 +176,11 @@ def _product(groupings: Sequence[Grouping]) -> Grouping:
     codes, names = groupings[0]
     for more_codes, more_names in groupings[1:]:
         # kept dense after every factor, so that the product of the sizes cannot overflow
-        pairs = codes.astype(np.int64) * len(more_names) + more_codes
-        present, dense = np.unique(pairs, return_inverse=True)
+        present, codes = dense(codes.size, partial(_pairs, codes, more_codes, len(more_names)))
         at = [divmod(int(pair), len(more_names)) for pair in present]
         names = tuple(f"{names[first]}{PRODUCT}{more_names[second]}" for first, second in at)
-        codes = dense.astype(np.int32)
     return codes, names
+
+
+def _pairs(first: Codes, second: Codes, n_second: int, part: slice) -> Ints:
+    return first[part].astype(np.int64) * n_second + second[part]

@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 from worker.errors import PredictionsError
 from worker.plan.pool_part import PoolPlan
+from worker.pool.ordering import counted, summed
 from worker.pool.predictions import probability_pieces
 
 # A score of exactly 0 or 1 has no logit, and many classifiers give thousands of them.
@@ -22,9 +23,13 @@ def mean_logits(
         score: (items,) in [0, 1], clipped to [1e-4, 1 - 1e-4]; NaN if there are no scores.
         n: how many codes there are.
     """
-    clipped = np.clip(score.astype(np.float64), LEAST_SCORE, 1 - LEAST_SCORE)
-    sums = np.bincount(code, weights=np.log(clipped / (1 - clipped)), minlength=n)
-    sizes = np.bincount(code, minlength=n)
+
+    def logits(part: slice) -> NDArray[np.float64]:
+        clipped = np.clip(score[part].astype(np.float64), LEAST_SCORE, 1 - LEAST_SCORE)
+        found: NDArray[np.float64] = np.log(clipped / (1 - clipped))
+        return found
+
+    sums, sizes = summed(code, logits, n), counted(code, n)
     means: NDArray[np.float64] = np.divide(sums, sizes, out=np.full(n, np.nan), where=sizes > 0)
     return means
 

@@ -1,6 +1,6 @@
 """The predictions file as checked columns: what each item is, what was predicted, how surely."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +13,16 @@ from worker.errors import PredictionsError
 from worker.nearest import listed
 from worker.plan.pool_part import PoolPlan
 from worker.pool.checks import (
-    check_filled,
     check_ids,
     check_probabilities,
     check_scores,
     is_absent,
     refuse,
 )
+from worker.pool.ordering import Growing
+from worker.pool.storing import PROBABILITY, as_column
 from worker.pool.tables import Wanted, pieces
+from worker.pool.texts import Texts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,12 +35,12 @@ class Predictions:
 
     path: Path
     classes: tuple[str, ...]  # K names
-    ids: pa.Array  # (n,) text, unique
+    texts: Texts  # n rows: the ids, what annotators see by their keys, and all probabilities if
+    # they were asked for
     predicted: NDArray[np.int32]  # (n,) index of a class
     score: NDArray[np.floating]  # (n,) in [0, 1]; float32 or float64 as the file has it; NaN in
     # all items if the classifier gives none
     columns: Mapping[str, pa.Array]  # (n,) text each, by the file's names: those the groups need
-    data: Mapping[str, pa.Array]  # (n,) text each, by the annotators' keys
 
     @property
     def n_items(self) -> int:
@@ -71,29 +73,44 @@ def without_shared_prefix(names: tuple[str, ...]) -> tuple[str, ...]:
     return shorter if all(shorter) else names
 
 
-def read_predictions(pool: PoolPlan) -> Predictions:
+def read_predictions(
+    pool: PoolPlan,
+    texts: Texts,
+    keeps_probabilities: bool = False,
+    tell: Callable[[int], None] = lambda _: None,
+) -> Predictions:
     """Read and check the predictions file that a plan names.
 
     Ties between probabilities go to the first class.
+
+    Args:
+        texts: empty; takes the items' ids and what annotators see.
+        keeps_probabilities: all probabilities are to stand beside them, in single precision.
+        tell: is told now and then how many rows are read.
 
     Raises:
         PredictionsError: the file cannot be read, or its values are not what the plan says; the
             message names the rows (counted from 1).
     """
     path = pool.predictions
-    texts = dict.fromkeys((pool.id, *pool.group_columns, *pool.data.values()))
-    kept: dict[str, list[pa.Array]] = {name: [] for name in texts}
-    predicted: list[NDArray[np.int32]] = []
-    said: list[pa.Array] = []  # predicted classes, as text
-    scores: list[NDArray[np.floating]] = []
+    columns = {name: Coded() for name in pool.group_columns}
+    predicted, scores = Growing(), Growing()
+    said = Coded()  # predicted classes, as text
+    nothing = Growing()  # where annotators would see nothing
     classes, n_before = class_names(pool), 0
     for piece in pieces(path, _wanted(pool)):
-        for name, arrays in kept.items():
-            # 64-bit offsets: all texts together may be longer than 2 GB
-            arrays.append(piece.column(name).cast(pa.large_string()))
+        kept = {"item_id": piece.column(pool.id)}
+        kept |= {key: pc.fill_null(piece.column(name), "") for key, name in pool.data.items()}
+        # 64-bit offsets: all texts together may be longer than 2 GB
+        kept = {key: array.cast(pa.large_string()) for key, array in kept.items()}
+        if pool.data:  # a simulation's pool shows nothing
+            shown = [is_absent(kept[key]) for key in pool.data]
+            nothing.add(np.logical_and.reduce(shown))
+        for name, codes in columns.items():
+            codes.add(piece.column(name))
         if pool.probabilities is None:
-            said.append(piece.column(pool.predicted).dictionary_encode())
-            scores.append(
+            said.add(piece.column(pool.predicted))
+            scores.add(
                 _floats(piece.column(pool.score))
                 if pool.score is not None
                 else np.full(piece.num_rows, np.nan, dtype=np.float32)
@@ -101,20 +118,64 @@ def read_predictions(pool: PoolPlan) -> Predictions:
         else:
             rows = _probabilities(pool, piece, len(classes or ()), n_before + 1)
             check_probabilities(path, rows, n_before + 1)
-            predicted.append(rows.argmax(axis=1).astype(np.int32))
+            predicted.add(rows.argmax(axis=1).astype(np.int32))
             # a sum of 1.0005 is let pass, so a maximum may be above 1
-            scores.append(np.minimum(rows.max(axis=1), 1))
+            scores.add(np.minimum(rows.max(axis=1), 1))
+            if keeps_probabilities:
+                kept[PROBABILITY] = as_column(rows)
+        texts.add(pa.RecordBatch.from_arrays(list(kept.values()), names=list(kept)))
         n_before += piece.num_rows
-    score = np.concatenate(scores)
+        tell(n_before)
+    score = scores.taken()
     if pool.probabilities is None:
         if pool.score is not None:
             check_scores(path, pool.score, score)
-        classes, codes = _codes(path, str(pool.predicted), said, classes)
+        classes, of_items = _codes(path, str(pool.predicted), said, classes)
     else:
-        codes = np.concatenate(predicted)
+        of_items = predicted.taken()
     assert classes is not None
-    columns = {name: pa.chunked_array(arrays, pa.large_string()) for name, arrays in kept.items()}
-    return _checked(pool, classes, codes, score, columns)
+    check_ids(path, pool.id, texts.ids, texts.n_rows)
+    groups = {name: _filled(path, name, codes) for name, codes in columns.items()}
+    if pool.data:
+        what = f"annotators would see nothing ({', '.join(pool.data.values())} empty)"
+        refuse(path, nothing.taken(), what)
+    return Predictions(path, classes, texts, of_items, score, groups)
+
+
+class Coded:
+    """A column of texts that repeat, as the place of each among the different ones."""
+
+    def __init__(self) -> None:
+        self._place: dict[str, int] = {}
+        self._codes = Growing()
+
+    def add(self, column: pa.Array) -> None:
+        """Take the next piece."""
+        encoded = column.dictionary_encode()
+        known = [
+            self._place.setdefault(text, len(self._place))
+            for text in encoded.dictionary.to_pylist()
+        ]
+        at = pc.fill_null(encoded.indices, len(known)).to_numpy()
+        self._codes.add(np.array([*known, -1], dtype=np.int32)[at])
+
+    def taken(self) -> tuple[list[str], NDArray[np.int32]]:
+        """Return the different texts, in the order of their first item, and which of them each
+        item has, (n,), -1 where there is none; to be asked once."""
+        return list(self._place), self._codes.taken()
+
+
+def _absent(values: list[str], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return where (n,) a coded text is null, empty or blank."""
+    is_blank = [*is_absent(pa.array(values, pa.large_string())).tolist(), True]
+    found: NDArray[np.bool_] = np.array(is_blank)[codes]  # -1 is the last
+    return found
+
+
+def _filled(path: Path, column: str, coded: Coded) -> pa.DictionaryArray:
+    values, codes = coded.taken()
+    refuse(path, _absent(values, codes), f"the group (column {column}) is missing or empty")
+    return pa.DictionaryArray.from_arrays(codes, pa.array(values, pa.large_string()))
 
 
 def _wanted(pool: PoolPlan) -> Wanted:
@@ -167,16 +228,11 @@ def _probabilities(
 
 
 def _codes(
-    path: Path, column: str, said: list[pa.Array], classes: tuple[str, ...] | None
+    path: Path, column: str, said: Coded, classes: tuple[str, ...] | None
 ) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    whole = pa.chunked_array(said).unify_dictionaries().combine_chunks()
-    values: list[str] = whole.dictionary.to_pylist()
-    is_blank = is_absent(whole.dictionary)
-    at = pc.fill_null(whole.indices, -1).to_numpy()
-    absent = at < 0
-    absent[~absent] = is_blank[at[~absent]]
-    refuse(path, absent, f"the prediction (column {column}) is missing or empty")
-    known = tuple(sorted(set(values))) if classes is None else classes
+    values, at = said.taken()
+    refuse(path, _absent(values, at), f"the prediction (column {column}) is missing or empty")
+    known = tuple(sorted(values)) if classes is None else classes
     if len(known) < 2:
         raise PredictionsError(
             f"{path}: the column {column} holds one class only ({known[0]}), expected at least "
@@ -193,31 +249,3 @@ def _codes(
         )
         refuse(path, codes < 0, text)
     return known, codes
-
-
-def _checked(
-    pool: PoolPlan,
-    classes: tuple[str, ...],
-    codes: NDArray[np.int32],
-    score: NDArray[np.floating],
-    columns: Mapping[str, pa.ChunkedArray],
-) -> Predictions:
-    path = pool.predictions
-    whole = {name: chunks.combine_chunks() for name, chunks in columns.items()}
-    check_ids(path, pool.id, whole[pool.id])
-    for name in pool.group_columns:
-        check_filled(path, "the group", name, whole[name])
-    shown = {key: pc.fill_null(whole[name], "") for key, name in pool.data.items()}
-    if shown:  # a simulation's pool shows nothing
-        nothing = np.logical_and.reduce([is_absent(array) for array in shown.values()])
-        text = f"annotators would see nothing ({', '.join(pool.data.values())} empty)"
-        refuse(path, nothing, text)
-    return Predictions(
-        path=path,
-        classes=classes,
-        ids=whole[pool.id],
-        predicted=codes,
-        score=score,
-        columns={name: whole[name] for name in pool.group_columns},
-        data=shown,
-    )

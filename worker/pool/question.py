@@ -8,6 +8,7 @@ from worker.errors import PlanError
 from worker.nearest import listed, nearest_first
 from worker.plan import Plan
 from worker.pool.file import Pool
+from worker.pool.models import Models
 
 
 def check_question(plan: Plan, pool: Pool) -> None:
@@ -19,10 +20,13 @@ def check_question(plan: Plan, pool: Pool) -> None:
             is spent before the stop rule may fire.
     """
     task, top = plan.question.task, plan.question.top
+    if pool.models is not None:
+        _check_models(plan, pool.models)
+        return
     n_groups = int((pool.group_size > 0).sum())
     empty = pool.empty_groups()
     without = f" (without items: {listed(empty)})" if empty else ""
-    if task != "estimate" and n_groups < 2:
+    if task not in ("estimate", "evaluate") and n_groups < 2:
         raise PlanError(
             [
                 f"pool.groups: {n_groups} group has items{without}, but the task {task} needs at "
@@ -38,7 +42,43 @@ def check_question(plan: Plan, pool: Pool) -> None:
         )
     if task == "compare":
         compared_pairs(plan, pool)
+    if task == "evaluate":
+        _check_evaluation(plan)
     _check_budget(plan, pool)
+
+
+def _check_models(plan: Plan, models: Models) -> None:
+    """Check what is asked of several models, each in its own groups."""
+    if plan.question.task == "compare":
+        return
+    problems = []
+    for m, name in enumerate(models.names):
+        filled = np.unique(models.own[:, m]).size
+        if plan.question.top >= filled:
+            problems.append(
+                f"question.top: came {plan.question.top}, expected less than the {filled} groups "
+                f"of the model {name} that have items"
+            )
+    if problems:
+        raise PlanError(problems)
+
+
+def _check_evaluation(plan: Plan) -> None:
+    """Check what annotators are to be asked; experiments on votes in a file take more."""
+    problems = []
+    if plan.evaluate is not None and plan.evaluate.measure == "auc":
+        problems.append(
+            "evaluate.measure: came auc, which is one number of all items at once, so that votes "
+            "on some of them narrow it in no foreseeable way; write l2 or kl, and ask for the AUC "
+            "with `assay evaluate --experiment uncertainty` once the votes are there"
+        )
+    if plan.annotation.per_item == 1:
+        problems.append(
+            "annotation.per_item: came 1, but one vote an item does not tell how far people "
+            "disagree; ask for 3 votes an item, or more"
+        )
+    if problems:
+        raise PlanError(problems)
 
 
 def _check_budget(plan: Plan, pool: Pool) -> None:

@@ -1,10 +1,10 @@
-"""Reads tables (CSV, TSV, JSONL, Parquet) piece by piece, only the columns that are wanted.
+"""Reads tables (CSV, JSONL, Parquet and others) piece by piece, only the columns that are wanted.
 
 Text stays as it is written (a CSV's `007` remains `007`), numbers become float64, and a mistake in
 the file is told with its row. No more than a piece is in memory beside what the caller keeps.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -16,15 +16,22 @@ import pyarrow.parquet
 
 from worker.errors import PredictionsError
 from worker.nearest import did_you_mean, listed
+from worker.pool.tables_coco import coco_columns, coco_first_rows, coco_pieces
 from worker.pool.tables_columns import converted
 from worker.pool.tables_csv import first_mistake_in_csv
+from worker.pool.tables_folder import folder_batches, folder_columns, is_data_set, parquet_batches
 from worker.pool.tables_jsonl import jsonl_columns, jsonl_first_rows, jsonl_pieces
+from worker.pool.tables_text import text_columns, text_pieces
 
 FLOATS_PER_PIECE = 4_000_000
 _SUFFIXES = {
-    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
+    ".json": "coco", ".txt": "text",
 }  # fmt: skip
-ACCEPTED = ".csv, .tsv, .jsonl, .ndjson (each may end in .gz) and .parquet"
+ACCEPTED = (
+    ".csv, .tsv, .jsonl, .ndjson, .json (COCO results), .txt (rows `true s_0 s_1 ...`), each of "
+    "which may end in .gz; .parquet; or the folder of a Hugging Face data set"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +50,13 @@ class Wanted:
 
 
 def kind_of(path: Path) -> str:
-    """Return csv, tsv, jsonl or parquet, by the file's ending.
+    """Return csv, tsv, jsonl, parquet, coco or text, by the file's ending, or folder.
 
     Raises:
         PredictionsError: another ending.
     """
+    if is_data_set(path):
+        return "folder"
     suffixes = [suffix.lower() for suffix in path.suffixes]
     is_packed = suffixes[-1:] == [".gz"]
     kind = _SUFFIXES.get((suffixes[:-1] if is_packed else suffixes)[-1:][0] if suffixes else "")
@@ -64,8 +73,8 @@ def column_names(path: Path) -> list[str]:
     """
     kind = kind_of(path)
     with _told(path):
-        if kind == "jsonl":
-            return jsonl_columns(path)
+        if kind in _COLUMNS:
+            return _COLUMNS[kind](path)
         if kind == "parquet":
             with pa.parquet.ParquetFile(path) as file:
                 return list(file.schema_arrow.names)
@@ -83,6 +92,13 @@ def first_rows(path: Path, most: int) -> pa.Table:
     with _told(path):
         if kind == "jsonl":
             return jsonl_first_rows(path, most)
+        if kind == "coco":
+            return coco_first_rows(path, most)
+        if kind == "text":
+            names = text_columns(path)
+            return _first_batches(text_pieces(path, names[:2], names[3:], None), most)
+        if kind == "folder":
+            return _first_batches(folder_batches(path, None, most), most)
         if kind == "parquet":
             with pa.parquet.ParquetFile(path) as file:
                 batches = list(islice(file.iter_batches(batch_size=most), 1))
@@ -106,10 +122,10 @@ def pieces(path: Path, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     _require(path, wanted.columns, present)
     kind, n_rows = kind_of(path), 0
     with _told(path, wanted):
-        if kind == "jsonl":
-            found = jsonl_pieces(path, wanted.texts, wanted.numbers, wanted.numbers_list)
-        elif kind == "parquet":
-            found = _parquet_pieces(path, wanted)
+        if kind in _PIECES:
+            found = _PIECES[kind](path, wanted.texts, wanted.numbers, wanted.numbers_list)
+        elif kind in ("parquet", "folder"):
+            found = _batch_pieces(path, kind, wanted)
         else:
             found = _csv_pieces(path, kind, wanted)
         for piece in found:
@@ -152,11 +168,32 @@ def _csv_pieces(path: Path, kind: str, wanted: Wanted) -> Iterator[pa.RecordBatc
             yield converted(piece, wanted.texts, wanted.numbers, wanted.numbers_list)
 
 
-def _parquet_pieces(path: Path, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def _batch_pieces(path: Path, kind: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     rows = max(1_000, FLOATS_PER_PIECE // max(len(wanted.columns), 100))
-    with pa.parquet.ParquetFile(path) as file:
-        for piece in file.iter_batches(batch_size=rows, columns=list(wanted.columns)):
-            yield converted(piece, wanted.texts, wanted.numbers, wanted.numbers_list)
+    columns = list(wanted.columns)
+    if kind == "folder":
+        found = folder_batches(path, columns, rows)
+    else:
+        found = parquet_batches(path, columns, rows)
+    for piece in found:
+        yield converted(piece, wanted.texts, wanted.numbers, wanted.numbers_list)
+
+
+def _first_batches(batches: Iterator[pa.RecordBatch], most: int) -> pa.Table:
+    return pa.Table.from_batches([next(batches)]).slice(0, most)
+
+
+_COLUMNS: dict[str, Callable[[Path], list[str]]] = {
+    "jsonl": jsonl_columns,
+    "coco": coco_columns,
+    "text": text_columns,
+    "folder": folder_columns,
+}
+_PIECES: dict[str, Callable[..., Iterator[pa.RecordBatch]]] = {
+    "jsonl": jsonl_pieces,
+    "coco": coco_pieces,
+    "text": text_pieces,
+}
 
 
 @contextmanager
@@ -174,7 +211,7 @@ def _told(path: Path, wanted: Wanted | None = None) -> Iterator[None]:
     except IsADirectoryError:
         raise PredictionsError(f"{path}: came a folder, expected a file") from None
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
-        if path.is_dir():
+        if path.is_dir() and not is_data_set(path):
             raise PredictionsError(f"{path}: came a folder, expected a file") from None
         if path.is_file() and path.stat().st_size == 0:
             raise PredictionsError(f"{path}: the file is empty") from None

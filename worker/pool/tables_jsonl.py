@@ -32,7 +32,11 @@ def jsonl_first_rows(path: Path, most: int) -> pa.Table:
     Raises:
         PredictionsError: the file is empty, or its first rows are not JSON objects.
     """
-    rows = _first(path, most)
+    return table_of(_first(path, most))
+
+
+def table_of(rows: Sequence[dict[str, Any]]) -> pa.Table:
+    """Return rows as a table; a column of mixed kinds becomes text."""
     columns = {}
     for key in dict.fromkeys(key for row in rows for key in row):
         values = [row.get(key) for row in rows]
@@ -60,10 +64,7 @@ def jsonl_pieces(
     Raises:
         PredictionsError: a line is not a JSON object, or a value is not of its column's kind.
     """
-    fields = {name: pa.string() for name in texts} | {name: pa.float64() for name in numbers}
-    if numbers_list is not None:
-        fields[numbers_list] = pa.list_(pa.float64())
-    schema, n_before = pa.schema(fields), 0
+    schema, n_before = _schema(texts, numbers, numbers_list), 0
     with _opened(path) as file:
         file.read(0 if file.peek(3)[:3] != _BOM else 3)
         while lines := file.readlines(BYTES_PER_PIECE):
@@ -72,6 +73,28 @@ def jsonl_pieces(
                 piece = _careful(lines, schema, n_before)
             n_before += piece.num_rows
             yield piece
+
+
+def piece_of(
+    rows: Sequence[dict[str, Any]],
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    numbers_list: str | None,
+    n_before: int,
+) -> pa.RecordBatch:
+    """Return rows, of which the first is the one after `n_before`, as `jsonl_pieces` does.
+
+    Raises:
+        PredictionsError: a value is not of its column's kind.
+    """
+    return _typed(rows, _schema(texts, numbers, numbers_list), n_before)
+
+
+def _schema(texts: Sequence[str], numbers: Sequence[str], numbers_list: str | None) -> pa.Schema:
+    fields = {name: pa.string() for name in texts} | {name: pa.float64() for name in numbers}
+    if numbers_list is not None:
+        fields[numbers_list] = pa.list_(pa.float64())
+    return pa.schema(fields)
 
 
 def _opened(path: Path) -> io.BufferedReader:
@@ -100,6 +123,10 @@ def _careful(lines: Sequence[bytes], schema: pa.Schema, n_before: int) -> pa.Rec
     for line in lines:
         if line.strip():
             rows.append(_row(line, n_before + len(rows) + 1))
+    return _typed(rows, schema, n_before)
+
+
+def _typed(rows: Sequence[dict[str, Any]], schema: pa.Schema, n_before: int) -> pa.RecordBatch:
     columns = [
         pa.array(
             [
@@ -122,8 +149,26 @@ def _row(line: bytes, number: int) -> dict[str, Any]:
         raise PredictionsError(
             f"row {number} is not JSON ({error}); is the file cut off there?"
         ) from None
+    except RecursionError:
+        raise PredictionsError(f"row {number} is nested too deeply; keep it flat") from None
+    return row_of(row, number)
+
+
+def row_of(row: object, number: int) -> dict[str, Any]:
+    """Return what stands in a row, if it is an object of whole characters.
+
+    Raises:
+        PredictionsError: it is not.
+    """
     if not isinstance(row, dict):
         raise PredictionsError(f'row {number} is no JSON object, expected {{"item_id": ...}}')
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:  # JSON can write half of a pair that UTF-16 needs
+        half = error.object[error.start : error.end].encode("ascii", "backslashreplace").decode()
+        raise PredictionsError(
+            f"row {number} has half a character ({half[:12]}); write the file anew as UTF-8"
+        ) from None
     return row
 
 
@@ -144,7 +189,10 @@ def _value(value: Any, field: pa.Field, number: int) -> Any:
         expected = "a list of numbers"
     else:
         if _is_number(value):
-            return float(value)
+            try:
+                return float(value)
+            except OverflowError:  # a whole number of 400 digits
+                return float("inf") if value > 0 else float("-inf")
         expected = "a number"
     raise PredictionsError(
         f"row {number} has {str(value)[:60]!r} in the column {field.name}, expected {expected}"

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from worker.errors import PredictionsError
 from worker.nearest import did_you_mean, listed
 from worker.plan import Plan
+from worker.plan.addresses import address
 from worker.plan.fitting import OF_TRUE_CLASSES
 from worker.pool.checks import is_absent
 from worker.pool.file import Pool
 from worker.pool.predictions import class_names
+from worker.pool.remote import fetched, localised
+from worker.pool.sites import joined_sites
 from worker.pool.tables import Wanted, column_names, pieces
 
 
@@ -36,7 +39,8 @@ def read_truth(plan: Plan, pool: Pool, column: str) -> NDArray[np.int64]:
         PredictionsError: there is no such file or column, it lacks the class of an item, or holds
             one that is not among the classes of the plan.
     """
-    path, column = _place(plan, column)
+    plan = localised(plan, pool.path.parent)
+    path, column = _place(plan, pool, column)
     table = pa.Table.from_batches(
         list(pieces(path, Wanted(tuple(dict.fromkeys((plan.pool.id, column))))))
     )
@@ -64,13 +68,15 @@ def read_truth(plan: Plan, pool: Pool, column: str) -> NDArray[np.int64]:
     return in_order
 
 
-def _place(plan: Plan, column: str) -> tuple[Path, str]:
+def _place(plan: Plan, pool: Pool, column: str) -> tuple[Path, str]:
     """The file with the true classes, and their column in it."""
-    path = plan.pool.predictions
+    path = joined_sites(plan.pool, pool.path.parent).predictions
     present = column_names(path)
     file, _, of_file = column.rpartition(":")
     if column not in present and file:
         path, column = Path(file).expanduser(), of_file
+        if address(path):
+            path = fetched(path, pool.path.parent / "sources")
         present = column_names(path)
     for name, cure in ((column, "Correct --truth"), (plan.pool.id, "It must hold the items' ids")):
         if name not in present:

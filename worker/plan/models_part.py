@@ -1,0 +1,188 @@
+"""The part of the plan that names the models which are assessed with the same labels."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, model_validator
+
+from worker.plan.annotation_part import AnnotationPlan
+from worker.plan.fields import FilePath, Mistakes, Name, PlanPart, name_or_names
+from worker.plan.pool_part import PoolPlan
+from worker.plan.prior_part import PriorPlan
+from worker.plan.question_part import QuestionPlan
+from worker.plan.stop_part import StopPlan
+
+DEFAULT_EPSILON = 0.01
+DEFAULT_STRATA = 8
+_PREDICTION = ("predictions", "id", "probabilities", "predicted", "score")
+_FEWEST, _MOST = 2, 8
+
+
+class ModelPlan(PlanPart):
+    """One model: its name, and where its predictions of the pool's items are.
+
+    The keys mean what they mean in `pool`; an `id` that is not given is the pool's.
+    """
+
+    name: Name
+    predictions: FilePath
+    id: Name | None = None
+    probabilities: Annotated[
+        str | tuple[str, ...] | None,
+        BeforeValidator(
+            lambda value: (
+                None if value is None else name_or_names("a list of columns, or one")(value)
+            )
+        ),
+    ] = None
+    predicted: Name | None = None
+    score: Name | None = None
+
+    @model_validator(mode="after")
+    def _one_kind_of_prediction(self) -> "ModelPlan":
+        if (self.probabilities is None) == (self.predicted is None):
+            came = "both" if self.predicted is not None else "neither"
+            text = f"came {came}, expected either `probabilities`, or `predicted` (with `score`)"
+            raise Mistakes([("predicted", text)])
+        if self.probabilities is not None and self.score is not None:
+            text = "came beside `probabilities`, which have the scores; leave it out"
+            raise Mistakes([("score", text)])
+        return self
+
+
+def _several(models: tuple[ModelPlan, ...] | None) -> tuple[ModelPlan, ...] | None:
+    if models is None:
+        return None
+    if not _FEWEST <= len(models) <= _MOST:
+        raise ValueError(
+            f"came {len(models)} of them, expected {_FEWEST} to {_MOST}; one model alone is the "
+            "plan's `pool`"
+        )
+    names = [model.name for model in models]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"the name {name} stands there twice; give each model its own")
+    return models
+
+
+Models = Annotated[tuple[ModelPlan, ...] | None, AfterValidator(_several)]
+
+
+def with_models(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a plan with several models, with what follows from them filled in.
+
+    The items themselves (what annotators see, columns to group by) are those of the first model's
+    file, which `pool` then describes.
+    """
+    filled = dict(values)
+    models = values["models"]
+    pool, question, stop, prior = (
+        values.get(key, {}) for key in ("pool", "question", "stop", "prior")
+    )
+    first = models[0] if isinstance(models, list | tuple) and models else {}
+    if isinstance(first, ModelPlan):
+        first = first.model_dump(exclude_none=True)
+    if isinstance(pool, dict) and isinstance(first, dict):
+        known = {key: first[key] for key in _PREDICTION if first.get(key) is not None}
+        filled["pool"] = {"strata": DEFAULT_STRATA} | pool | known
+    if isinstance(question, dict) and question.get("task") == "compare":
+        filled["question"] = {"where": "overall"} | question
+        has_scores = isinstance(first, dict) and (
+            first.get("score") is not None or first.get("probabilities") is not None
+        )
+        if isinstance(prior, dict):
+            filled["prior"] = {"kind": "informative" if has_scores else "uniform"} | prior
+        if isinstance(stop, dict):
+            rope = stop.get("rope") or {}
+            if isinstance(rope, dict):
+                filled["stop"] = stop | {"rope": {"epsilon": DEFAULT_EPSILON} | rope}
+    return filled
+
+
+def mistakes_of_models(
+    models: Sequence[ModelPlan] | None,
+    pool: PoolPlan,
+    question: QuestionPlan,
+    prior: PriorPlan,
+    stop: StopPlan,
+    annotation: AnnotationPlan,
+    strategy: str,
+    others: Mapping[str, object],
+) -> list[tuple[str, str]]:
+    """Return the key and a sentence for everything that several models do not go with.
+
+    Args:
+        others: by its key, what else of the plan must not be given.
+    """
+    if models is None:
+        given = {"models": question.models, "where": question.where}
+        text = "only a plan with several models has it; name them under `models`"
+        return [(f"question.{key}", text) for key, value in given.items() if value is not None]
+    found = [
+        (key, "a plan with several models does not have it; leave it out")
+        for key, value in others.items()
+        if value
+    ]
+    names = [model.name for model in models]
+    found += _leaks(models, pool)
+    if question.task not in ("compare", "identify"):
+        text = f"came {question.task}, but several models are asked which is better, or for their"
+        found.append(("question.task", f"{text} worst groups: write compare or identify"))
+    if question.metric != "accuracy":
+        text = f"came {question.metric}, but several models are compared by their accuracy; write"
+        found.append(("question.metric", f"{text} accuracy, or assess each model alone"))
+    if question.compare is not None:
+        text = "compares groups of one model; with several models write `question.models`"
+        found.append(("question.compare", text))
+    for name in question.models or ():
+        if name not in names:
+            text = f"the model {name!r} is not known; the models are {', '.join(names)}"
+            found.append(("question.models", text))
+    if question.task == "compare":
+        found += _mistakes_of_compare(pool, question, prior)
+    if annotation.rule != "first":
+        text = f"came {annotation.rule}, but several models are told apart by one whole class an"
+        found.append(("annotation.rule", f"{text} item; write `rule: first`"))
+    if stop.guarantee == "anytime":
+        text = "came anytime, whose bounds are for one model; write `guarantee: posterior`, or"
+        found.append(("stop.guarantee", f"{text} assess each model alone"))
+    if stop.min_per_group:
+        text = "items on which models agree need no label, so that there is no least number"
+        found.append(("stop.min_per_group", f"{text} of them; leave it out"))
+    if strategy not in ("assay", "random"):
+        text = f"came {strategy}, which knows one model; several models have assay and random"
+        found.append(("strategy", text))
+    return found
+
+
+def _leaks(models: Sequence[ModelPlan], pool: PoolPlan) -> list[tuple[str, str]]:
+    """Columns of the file whose items annotators see that are what another model says."""
+    found = []
+    for model in models:
+        listed = model.probabilities or ()
+        columns = {*((listed,) if isinstance(listed, str) else listed)}
+        columns |= {column for column in (model.predicted, model.score) if column is not None}
+        found += [
+            (f"pool.data.{key}", f"the column {column} holds what the model {model.name} says")
+            for key, column in pool.data.items()
+            if column in columns and model.predictions == pool.predictions
+        ]
+    return [
+        (key, f"{text}, which annotators must not see; show them another column")
+        for key, text in found
+    ]
+
+
+def _mistakes_of_compare(
+    pool: PoolPlan, question: QuestionPlan, prior: PriorPlan
+) -> list[tuple[str, str]]:
+    found = []
+    kinds = {factor.kind for factor in pool.factors}
+    if question.where != "overall" and kinds != {"column"}:
+        came = ", ".join(map(str, pool.factors))
+        text = f"came {came}, but models are compared in groups that they share: name a column"
+        found.append(("pool.groups", f"{text}, or write `question: {{where: overall}}`"))
+    if prior.kind == "empirical":
+        text = "came empirical, but what scores say of disagreements is not fitted; write"
+        found.append(("prior.kind", f"{text} informative (with scores) or uniform"))
+    return found

@@ -1,0 +1,51 @@
+"""The part of the plan that says who is told of what happens to the assessment."""
+
+import re
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from worker.plan.fields import Name, PlanPart
+from worker.plan.report_part import duration
+
+EventKind = Literal["decision", "stall", "failure", "report"]
+
+# `${ASSAY_NOTIFY_...}` in an address. No other variable: whoever writes a plan must not be able to
+# have a worker send its token to an address of his choice.
+VARIABLE = re.compile(r"\$\{([^}]*)\}")
+PREFIX = "ASSAY_NOTIFY_"
+SECRET = "ASSAY_NOTIFY_SECRET"
+
+Duration = Annotated[str, BeforeValidator(duration)]
+
+
+def _address(text: str) -> str:
+    for name in VARIABLE.findall(text):
+        if not re.fullmatch(PREFIX + "[A-Z0-9_]+", name) or name == SECRET:
+            raise ValueError(
+                f"came ${{{name}}}, expected the name of a variable that begins with {PREFIX} "
+                f"(but not {SECRET}); no other one is read for an address"
+            )
+    if VARIABLE.match(text):
+        return text
+    parts = urlsplit(text)
+    if parts.scheme not in ("https", "http") or not parts.netloc:
+        raise ValueError(
+            f"came {text.split('?')[0]!r}, expected an address such as https://example.org/hook, "
+            "or ${ASSAY_NOTIFY_URL} to keep it in the environment"
+        )
+    return text
+
+
+class NotifyPlan(PlanPart):
+    """One address that is told, and of what.
+
+    kind: `slack` for Slack and what understands its messages; `webhook` for signed JSON.
+    allow_private: also to addresses that are not on the public internet, and without TLS.
+    """
+
+    url: Annotated[Name, AfterValidator(_address)]
+    kind: Literal["slack", "webhook"] = "webhook"
+    on: Annotated[tuple[EventKind, ...], Field(min_length=1)] = ("decision", "stall", "failure")
+    allow_private: Annotated[bool, Field(strict=True)] = False

@@ -1,0 +1,33 @@
+"""Checks whether sites and parents of groups fit the rest of a plan."""
+
+from worker.plan.pool_part import PoolPlan
+from worker.plan.question_part import QuestionPlan
+
+_LEVELLED = ("accuracy", "bias")  # metrics whose value of a parent is the mean over its cells
+
+
+def mistakes_of_structure(
+    pool: PoolPlan, question: QuestionPlan, has_models: bool, has_since: bool
+) -> list[tuple[str, str]]:
+    """Return the key and a sentence for everything that sites or parents cannot go with."""
+    found = []
+    if question.level is not None and pool.parents is None:
+        text = "came parents, but the groups have none; write `pool.parents`, such as"
+        found.append(("question.level", f"{text} superclass(map.csv), or leave it out"))
+    if question.level is not None and question.metric not in _LEVELLED:
+        text = f"came parents, which are asked about with the metrics {' and '.join(_LEVELLED)}"
+        found.append(("question.level", f"{text} only; the metric is {question.metric}"))
+    if question.level is not None and question.task == "evaluate":
+        found.append(("question.level", "the task evaluate has none; leave it out"))
+    for key, is_there in (("parents", pool.parents is not None), ("sites", pool.sites is not None)):
+        if not is_there:
+            continue
+        place = "pool.parents" if key == "parents" else "pool.predictions"
+        for other, is_other in (("models", has_models), ("since", has_since)):
+            if is_other:
+                text = f"{key} cannot go with `{other}`; assess them one after the other"
+                found.append((place, text))
+    if pool.sites is not None and question.task == "evaluate":
+        text = "the task evaluate reads one file; join the files of the sites"
+        found.append(("pool.predictions", text))
+    return found

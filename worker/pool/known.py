@@ -1,0 +1,96 @@
+"""Items whose class was known before the assessment began: annotations that a project had already.
+
+`known`: their outcomes are part of the finite population's value, but tell nothing of the others,
+because nobody knows why these items were annotated. They lie in cells of their own, which are
+exhausted from the beginning. `random`: they are a simple random sample, so they lie in the ordinary
+cells, ahead of all others, and count as labels do.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from worker.plan.pool_part import PoolPlan
+from worker.plan.project_part import LABEL, Existing
+from worker.pool.ordering import counted, places
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownLabels:
+    """The labels that a pool begins with.
+
+    n_items: (C,) items of each cell that are known; their rows are the cell's first ones.
+    tally: how often each label was given; keys as of `worker.changes.tally_key`, all of epoch 0.
+    """
+
+    use: Existing
+    n_items: NDArray[np.int64]
+    tally: Mapping[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """What the compiled pool's header holds; `known_from` reads it."""
+        return {"use": self.use, "n_items": self.n_items.tolist(), "tally": dict(self.tally)}
+
+
+def known_from(header: Mapping[str, Any]) -> KnownLabels | None:
+    """Read what `as_json` wrote into a header."""
+    if "known" not in header:
+        return None
+    raw = header["known"]
+    return KnownLabels(raw["use"], np.array(raw["n_items"], dtype=np.int64), raw["tally"])
+
+
+def read_known(pool: PoolPlan) -> pa.Array | None:
+    """The known label of every item, (n,) text or null, in the file's order; None if none is."""
+    if pool.project is None:
+        return None
+    labels = pq.read_table(pool.predictions, columns=[LABEL]).column(LABEL).combine_chunks()
+    return labels if labels.null_count < len(labels) else None
+
+
+def set_apart(
+    is_known: NDArray[np.bool_], cell: Codes, cell_group: Codes, cell_unit: Codes
+) -> tuple[Codes, Codes, Codes]:
+    """Move known items into cells of their own, the last ones of their group and unit.
+
+    Args:
+        is_known: (n,). cell: (n,). cell_group, cell_unit: (C,), as of `cell_codes`.
+
+    Returns:
+        The same three for the new cells, in the order of group, unit, stratum.
+    """
+    n_cells = cell_group.size
+    is_new = (np.diff(cell_group, prepend=-1) != 0) | (np.diff(cell_unit, prepend=-1) != 0)
+    place = np.cumsum(is_new)[cell].astype(np.int64)  # of the pair of group and unit
+    codes = place * (n_cells + 1) + np.where(is_known, n_cells, cell)
+    _, first, which = np.unique(codes, return_index=True, return_inverse=True)
+    before = cell[first]
+    return which.astype(np.int32), cell_group[before], cell_unit[before]
+
+
+def known_labels(
+    use: Existing, labels: pa.Array, cell: Codes, predicted: Codes, n_cells: int
+) -> KnownLabels:
+    """Count the known labels."""
+    at = np.flatnonzero(~labels.is_null().to_numpy(zero_copy_only=False))
+    said = labels.take(pa.array(at)).to_pylist()
+    keys = zip(cell[at].tolist(), predicted[at].tolist(), said, strict=True)
+    tally = Counter(f"0:{c}:{p}:{label}" for c, p, label in keys)
+    n_items = np.bincount(cell[at], minlength=n_cells).astype(np.int64)
+    return KnownLabels(use, n_items, dict(sorted(tally.items())))
+
+
+def places_after_known(
+    is_known: NDArray[np.bool_], cell: Codes, n_cells: int, seed: int
+) -> NDArray[np.integer[Any]]:
+    """As `places`, with the known items of every cell before all its others."""
+    half = (2 * cell + ~is_known).astype(np.int32)
+    return places(half, counted(half, 2 * n_cells), seed)

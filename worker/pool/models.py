@@ -1,0 +1,84 @@
+"""What a compiled pool knows of several models; its cells are products of what they say.
+
+A cell holds items on which the models agree alike, in one group of each model; its label tells of
+all of them. An item's `predicted` is then the code of what all models say of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.views import Layout
+
+Ints = NDArray[np.int64]
+
+ALL_ITEMS = "all items"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Models:
+    """What a compiled pool knows of M models.
+
+    names: M. said: (T, M) index of the class that each model predicts, by the items' codes.
+    layout: of the cells. own: (C, M) group of each cell among the model's own; own_names: theirs.
+    agreed: how many items all models give the same class.
+    """
+
+    names: tuple[str, ...]
+    said: Ints
+    layout: Layout
+    own: Ints
+    own_names: tuple[tuple[str, ...], ...]
+    agreed: int
+
+    def as_json(self) -> dict[str, Any]:
+        """For the compiled pool's header."""
+        return {
+            "names": list(self.names),
+            "said": self.said.tolist(),
+            "block": self.layout.block.tolist(),
+            "logit": self.layout.logit.tolist(),
+            "own": self.own.tolist(),
+            "own_names": [list(names) for names in self.own_names],
+            "agreed": self.agreed,
+        }
+
+
+def models_from(header: Mapping[str, Any]) -> Models | None:
+    """Read what `Models.as_json` wrote; None if the pool is of one model."""
+    kept = header.get("models")
+    if kept is None:
+        return None
+
+    def table(name: str) -> Ints:
+        return np.array(kept[name], dtype=np.int64).reshape(-1, len(kept["names"]))
+
+    logit = np.array(kept["logit"], dtype=np.float64).reshape(-1, len(kept["names"]))
+    size = np.array(header["cells"]["size"], dtype=np.int64)
+    return Models(
+        tuple(kept["names"]),
+        table("said"),
+        Layout(size, table("block"), logit),
+        table("own"),
+        tuple(tuple(names) for names in kept["own_names"]),
+        kept["agreed"],
+    )
+
+
+def blocks_of(predicted: Ints) -> Ints:
+    """(n, M) the block of each model, of what M models predict (n, M)."""
+    block = np.zeros_like(predicted)
+    upto = np.zeros(len(predicted), dtype=np.int64)
+    for m in range(1, predicted.shape[1]):
+        same = predicted[:, :m] == predicted[:, [m]]
+        is_new = ~same.any(axis=1)
+        upto += is_new
+        block[:, m] = np.where(
+            is_new, upto, np.take_along_axis(block, same.argmax(axis=1)[:, None], axis=1)[:, 0]
+        )
+    return block

@@ -1,0 +1,128 @@
+"""Cuts a pool that several models predict into cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.views import Layout
+from worker.errors import PredictionsError
+from worker.plan import Plan
+from worker.pool.groups import PRODUCT, equal_mass_thresholds, group_codes
+from worker.pool.models import ALL_ITEMS, Models, blocks_of
+from worker.pool.models_reading import Said
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_CELLS = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """The items cut up: their codes and cells, and what is known of the cells."""
+
+    code: NDArray[np.int32]  # (n,)
+    cell: NDArray[np.int32]  # (n,)
+    cell_group: NDArray[np.int32]
+    group_names: tuple[str, ...]
+    models: Models
+
+
+def cut(plan: Plan, said: Said) -> Cut:
+    """Cut the items into cells: group, pattern of agreement, stratum of the scores.
+
+    The groups are those that the models share (to compare them), or the products of each one's own
+    (to identify). Strata are of the difference of the scores' logits where models disagree, of
+    their mean where they agree; where labels of agreement tell nothing, there is one.
+
+    Raises:
+        PredictionsError: there are more than 20,000 cells, even without strata.
+    """
+    assert plan.models is not None, "asked of a plan with several models"
+    question, n = plan.question, len(said.predicted)
+    own: list[NDArray[np.int32]]
+    names: list[tuple[str, ...]]
+    if question.task == "compare" and question.where == "overall":
+        own, names = [np.zeros(n, np.int32)], [(ALL_ITEMS,)]
+    elif question.task == "compare":
+        codes, named = group_codes(plan.pool.factors, said.predictions[0])
+        own, names = [codes], [named]
+    else:
+        groupings = [group_codes(plan.pool.factors, one) for one in said.predictions]
+        own, names = [g[0] for g in groupings], [g[1] for g in groupings]
+    group = own[0].astype(np.int64)
+    for more, of in zip(own[1:], names[1:], strict=True):
+        _, group = np.unique(group * len(of) + more, return_inverse=True)
+    block = blocks_of(said.predicted)
+    pattern = np.unique(block, axis=0, return_inverse=True)[1].reshape(-1)
+    for strata in _fewer(plan.pool.strata):
+        stratum = _strata(said.logit, block, pattern, strata, question.task == "identify")
+        keys = (group * (pattern.max() + 1) + pattern) * strata + stratum
+        cells, first, cell = np.unique(keys, return_index=True, return_inverse=True)
+        if cells.size <= MOST_CELLS:
+            break
+    else:
+        raise PredictionsError(
+            f"models: their groups and where they agree make {cells.size:,} cells, and at most "
+            f"{MOST_CELLS:,} can be kept apart; group by something coarser (`pool.groups`: "
+            "superclass(map.csv), or a column)"
+        )
+    cell = cell.reshape(-1)
+    own_of = np.stack([one[first] for one in own] * (1 if len(own) > 1 else len(plan.models)), 1)
+    own_names = names if len(names) > 1 else names * len(plan.models)
+    present = np.unique(group[first])
+    product: dict[int, str] = {}
+    for g, at in zip(group[first].tolist(), first.tolist(), strict=True):
+        product.setdefault(g, PRODUCT.join(n[o[at]] for n, o in zip(names, own, strict=True)))
+    of_group = np.searchsorted(present, group[first])
+    tuples, code = np.unique(said.predicted, axis=0, return_inverse=True)
+    size = np.bincount(cell, minlength=cells.size)
+    logit = np.stack([_mean(said.logit[:, m], cell, size) for m in range(block.shape[1])], axis=1)
+    models = Models(
+        tuple(model.name for model in plan.models),
+        tuples.astype(np.int64),
+        Layout(size, block[first], logit),
+        own_of.astype(np.int64),
+        tuple(tuple(n) for n in own_names),
+        int((block.max(axis=1) == 0).sum()),
+    )
+    return Cut(
+        code.reshape(-1).astype(np.int32),
+        cell.astype(np.int32),
+        of_group.astype(np.int32),
+        tuple(product[g] for g in present.tolist()),
+        models,
+    )
+
+
+def _strata(
+    logit: Floats, block: Ints, pattern: Ints, n_strata: int, splits_agreement: bool
+) -> Ints:
+    stratum = np.zeros(len(pattern), dtype=np.int64)
+    outside = block != 0
+    rest = np.where(outside, logit, 0.0).sum(axis=1) / np.maximum(outside.sum(axis=1), 1)
+    inside = np.where(outside, 0.0, logit).sum(axis=1) / (~outside).sum(axis=1)
+    surer = inside - np.where(outside.any(axis=1), rest, 0.0)
+    for p in np.unique(pattern):
+        own = pattern == p
+        if not outside[own].any() and not splits_agreement:
+            continue
+        thresholds = equal_mass_thresholds(surer[own], n_strata)
+        stratum[own] = np.searchsorted(thresholds, surer[own], side="right")
+    return stratum
+
+
+def _fewer(strata: int) -> Iterator[int]:
+    while strata > 1:
+        yield strata
+        strata //= 2
+    yield 1
+
+
+def _mean(values: Floats, cell: Ints, size: Ints) -> Floats:
+    means: Floats = np.bincount(cell, weights=values, minlength=size.size) / size
+    return means
