@@ -1,0 +1,1 @@
+"""Telling the outside world what happens: an outbox in the ledger, Slack and signed webhooks."""

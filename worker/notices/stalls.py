@@ -1,0 +1,67 @@
+"""Nothing goes on though the question is open: nobody labels, or nothing is queued."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from worker.ledger import Ledger, Standing
+from worker.notices.messages import Event
+
+# A queue is empty for moments between a label and the next import; for so long it should not be.
+EMPTY_S = 600.0
+
+
+def stalls(ledger: Ledger, standing: Standing, stall_after_s: float, now: float) -> list[Event]:
+    """Return what stands still now; the same stall always has the same id.
+
+    Args:
+        now: in seconds since 1970.
+    """
+    notes = standing.notes
+    is_running = standing.status == "running"
+    is_empty = is_running and not any(u.open_tasks for u in standing.unsettled.values())
+    running_since = since(ledger, notes, "running_since", is_running, now)
+    empty_since = since(ledger, notes, "empty_since", is_empty, now)
+    found = []
+    if running_since is not None:
+        last_label = max(standing.authors.values(), default=0) / 1e6
+        quiet_since = max(running_since, int(last_label))
+        if now - quiet_since >= stall_after_s:
+            what = f"Nobody has labelled for {_time(stall_after_s)}; the question is still open."
+            found.append(_stall(f"stall:{quiet_since}", what, standing, now))
+    empty_s = min(EMPTY_S, stall_after_s)
+    if empty_since is not None and now - empty_since >= empty_s:
+        what = (
+            f"Annotators have had nothing to label for {_time(empty_s)}, though the question is "
+            f"open; `assay status {ledger.assessment}` and `assay doctor` look for the cause."
+        )
+        found.append(_stall(f"stall:empty:{empty_since}", what, standing, now))
+    return found
+
+
+def since(
+    ledger: Ledger, notes: Mapping[str, str], name: str, is_so: bool, now: float
+) -> int | None:
+    """The second since when something is so, kept under a name; None if it is not so."""
+    kept = notes.get(name, "")
+    if not is_so:
+        if kept:
+            ledger.note(**{name: ""})
+        return None
+    if not kept:
+        ledger.swap_note(name, "", str(int(now)))
+        return int(now)
+    return int(kept)
+
+
+def _stall(id: str, text: str, standing: Standing, now: float) -> Event:
+    at = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
+    return Event(id, "stall", text, standing.revision, at)
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} seconds"

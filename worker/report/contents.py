@@ -1,0 +1,283 @@
+"""The report as a value: everything that a page says, numbers and words, and no pixels.
+
+Numbers are rounded once, when the report is made, to 6 digits after the point; pages, tables and
+pictures show these, so nothing on a page is missing from, or different in, its JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from worker.report.contents_people import Agreement, Annotator, Confusions, Disputed
+
+if TYPE_CHECKING:
+    from worker.changing import Continuation
+    from worker.evaluator.experiments import PredictorExperiment
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Posterior mean and equal-tailed 95% interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What it would take at the present pace; None where it cannot be said.
+
+    labels_low to labels_high: in which the number will probably lie (it did in two thirds of
+    simulated assessments).
+    """
+
+    labels_more: int | None
+    at: str | None  # ISO 8601, UTC
+    pace_per_hour: float | None
+    text: str
+    labels_low: int | None = None
+    labels_high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where the assessment stood after its first `labels` labels.
+
+    reached: what the rule asks about: a confidence, or for `estimate` the error or width.
+    """
+
+    labels: int
+    reached: float | None
+    finding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One group. The numbers of an empty one are None; share: of the pool's items.
+
+    mean, low to high, hpdi_low to hpdi_high: the posterior of the metric's value (for `confusion`
+    of the accuracy), its equal-tailed and its narrowest 95% interval. rank 1 is the lowest value.
+    band_low to band_high: what holds at any time, under that guarantee.
+    """
+
+    name: str
+    size: int
+    share: float
+    labelled: int
+    right: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    hpdi_low: float | None
+    hpdi_high: float | None
+    p_lowest: float | None
+    p_highest: float | None
+    rank: float | None
+    rank_low: float | None
+    rank_high: float | None
+    is_chosen: bool
+    band_low: float | None = None
+    band_high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """How `first` stands to `second`: probabilities that the difference is below, within, above."""
+
+    first: str
+    second: str
+    below: float
+    within: float
+    above: float
+    region: str  # the likeliest of the three
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Items of like scores: what the classifier says of them, and what is so (95% interval)."""
+
+    score: float
+    accuracy: float
+    low: float
+    high: float
+    items: int
+    labelled: int
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """Accuracy of the items with scores about `score`: posterior mean and 95% band."""
+
+    score: float
+    accuracy: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Scores against accuracies, and the pool's expected calibration error.
+
+    ece: over the bins. curve: smooth, ascending scores; curve_ece: the mean distance of score and
+    curve over all items of the pool.
+    """
+
+    bins: tuple[Bin, ...]
+    ece: Interval
+    curve: tuple[CurvePoint, ...] = ()
+    curve_ece: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A parent of groups, such as a superclass or a site, and what is known of it.
+
+    groups: their places in the report's groups. reliability: from its own labels; None of parents
+    beyond a dozen, and without scores.
+    """
+
+    name: str
+    items: int
+    labelled: int
+    accuracy: Interval
+    groups: tuple[int, ...]
+    reliability: Reliability | None
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """How different parents are: the standard deviation of accuracy between all that are like them,
+    and the accuracy that a further one would have."""
+
+    sd: Interval
+    new: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """The share of each true class among the items of a predicted one; rows are predicted classes.
+
+    mean, low, high: (K, K) [predicted][true], 95% intervals; rows without items are all None.
+    """
+
+    classes: tuple[str, ...]
+    mean: tuple[tuple[float | None, ...], ...]
+    low: tuple[tuple[float | None, ...], ...]
+    high: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A group whose posterior mean moved since the last report."""
+
+    name: str
+    was: float
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is new since the report before."""
+
+    made_at: str  # of the report before
+    labels: int  # new ones; negative if more were deleted than given
+    confidence_was: float | None
+    text_was: str
+    moved: tuple[Moved, ...]  # the most first
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An annotation that could not be read, and why."""
+
+    annotation: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What became of the pool's items that were queued; `unclaimed` never were.
+
+    An item with a label that counts is `labelled`, also while it waits for more votes.
+    gold: answered gold items (by `majority`: those with one); they are outside the pool. None if
+    the plan has no gold items.
+    """
+
+    labelled: int
+    open: int
+    skipped: int
+    rejected: int
+    deleted: int
+    withdrawn: int
+    unclaimed: int
+    foreign_tasks: int
+    gold: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One assessment at one moment."""
+
+    version: int
+    assessment: str
+    title: str
+    made_at: str  # ISO 8601, UTC
+    started_at: str
+    revision: int
+    status: str
+    text: str
+    is_enough: bool
+    is_certain: bool
+    confidence: float | None
+    value: float | None
+    forecast: Forecast | None
+    question: dict[str, Any]
+    question_text: str
+    rule: dict[str, Any]
+    rule_text: str
+    guarantee: str
+    guarantee_means: str
+    metric: str
+    metric_name: str
+    which: str
+    top: int
+    labels: int
+    pool_items: int
+    progress: tuple[Point, ...]
+    progress_name: str
+    progress_target: float
+    progress_is_share: bool  # done when reached >= target (a confidence), else when <=
+    groups: tuple[Group, ...]
+    overall: Interval
+    boundary: float | None  # between the chosen groups and the others
+    epsilon: float | None
+    pairs: tuple[Pair, ...]  # at most 500, the least sure first
+    n_pairs: int  # in question
+    reliability: Reliability | None
+    confusion: Confusion | None
+    changes: Changes | None
+    annotators: tuple[Annotator, ...]
+    items: Items
+    rejected: tuple[Rejected, ...]
+    decisions: tuple[dict[str, Any], ...]
+    reproduce: dict[str, Any]
+    glossary: tuple[tuple[str, str], ...]
+    agreement: Agreement | None = None
+    disputed: tuple[Disputed, ...] = ()  # at most 20, the most disputed first
+    confusions: Confusions | None = None
+    evaluation: PredictorExperiment | None = None  # of the task evaluate
+    evaluation_text: tuple[str, ...] = ()  # what is confused with what
+    models: dict[str, Any] | None = None  # `worker.rivals.models_of`, of several models
+    parents: tuple[Family, ...] = ()
+    parents_are: str = ""  # site, superclass, or the column's name
+    apart: Apart | None = None
+    then_and_now: Continuation | None = None  # beside the assessment that it continues
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The report as plain values, in the order of its fields."""
+    return asdict(report)

@@ -1,0 +1,110 @@
+"""The parents of the groups in the report: superclasses with their classes, sites with theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment import Assessment
+from worker.core.belief import Belief
+from worker.core.between import between
+from worker.core.curve import places, right_answers
+from worker.core.posterior import draws
+from worker.item_classes import possible_classes
+from worker.records import Record
+from worker.report.contents import Apart, Family, Interval, Reliability
+from worker.report.reliability import against_scores, inner_bounds
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_SECTIONS = 12  # parents that have a section and a reliability diagram of their own
+_SEED = 401
+
+
+def families(
+    work: Assessment, belief: Belief, tally: Mapping[str, int], records: Sequence[Record]
+) -> tuple[tuple[Family, ...], Apart | None]:
+    """What is known of every parent's accuracy, whatever the metric, and how different they are.
+
+    Parents are those of the plan's `pool.parents`, or the groups themselves where these are the
+    sites, or parents (`question.level`). None without them, or where no answer is right.
+
+    The accuracy is a sum over groups, so it comes from the regression behind the smooth curve (see
+    `worker.report.reliability`), and from the groups' laws only where there are no scores.
+    """
+    named = parents_of(work)
+    if named is None or belief.judged is not None or work.pool.models is not None:
+        return (), None
+    names, of_group = named
+    pool = work.pool
+    counted, classes = possible_classes(work, tally, records)
+    rows = np.array([r.row for r in counted], dtype=np.int64)
+    is_right = classes == np.array([r.predicted for r in counted], dtype=np.int64)
+    group = np.repeat(pool.cell_group, pool.cell_size)
+    parent = of_group[group]
+    size = np.bincount(parent, minlength=len(names))
+    if pool.has_scores:
+        score = pool.score.astype(np.float64)
+        rng = np.random.default_rng(_SEED)
+        right = right_answers(places(score), group, rows, is_right, rng, by=parent)
+        accuracy = right / np.maximum(np.bincount(parent, minlength=right.shape[1]), 1)
+    else:
+        accuracy = _of_groups(belief, of_group, pool.group_size, len(names))
+    found = []
+    for p in np.flatnonzero(size).tolist():
+        low, high = np.quantile(accuracy[:, p], [0.025, 0.975]).tolist()
+        mine = parent[rows] == p
+        numbers = (round(x, 6) for x in (float(accuracy[:, p].mean()), low, high))
+        found.append(
+            Family(
+                name=names[p],
+                items=int(size[p]),
+                labelled=int(mine.sum()),
+                accuracy=Interval(*numbers),
+                groups=tuple(np.flatnonzero((of_group == p) & (pool.group_size > 0)).tolist()),
+                reliability=_own(work, parent == p, group, rows, is_right)
+                if pool.has_scores and len(names) <= MOST_SECTIONS
+                else None,
+            )
+        )
+    filled = np.flatnonzero(size)
+    if filled.size < 2:
+        return tuple(found), None
+    apart = between(accuracy[:, filled].mean(axis=0), accuracy[:, filled].var(axis=0))
+    sd, new = (Interval(*(round(x, 6) for x in of)) for of in (apart.sd, apart.new))
+    return tuple(found), Apart(sd, new)
+
+
+def parents_of(work: Assessment) -> tuple[tuple[str, ...], Ints] | None:
+    """The parents' names and (G,) which of them each group has; None if there are none."""
+    pool, plan = work.pool, work.plan.pool
+    if pool.parents is not None:
+        return pool.parents.names, pool.parents.of_group
+    if pool.has_children or (plan.sites is not None and plan.groups == plan.site):
+        return pool.group_names, np.arange(len(pool.group_names))
+    return None
+
+
+def _of_groups(belief: Belief, of_group: Ints, group_size: Ints, n: int) -> Floats:
+    drawn = np.nan_to_num(draws(belief)) * group_size
+    is_in = (of_group[:, None] == np.arange(n)).astype(np.float64)
+    accuracy: Floats = drawn @ is_in / np.maximum(group_size @ is_in, 1)
+    return accuracy
+
+
+def _own(
+    work: Assessment,
+    is_mine: NDArray[np.bool_],
+    group: Ints,
+    rows: Ints,
+    is_right: NDArray[np.bool_],
+) -> Reliability:
+    """The reliability of one parent's items, from its own labels alone."""
+    place = np.cumsum(is_mine) - 1
+    kept = is_mine[rows]
+    score = work.pool.score.astype(np.float64)[is_mine]
+    bounds = inner_bounds(work)
+    return against_scores(score, group[is_mine], bounds, place[rows[kept]], is_right[:, kept])

@@ -1,0 +1,268 @@
+"""Assessment and ledger -> report: one look at the state, and everything that follows from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment import Assessment
+from worker.changing import continuation
+from worker.core.belief import Belief, group_share, group_size
+from worker.core.confusion import confusion_mean
+from worker.core.entries import confusion_interval
+from worker.core.mixing import mixed
+from worker.core.posterior import interval, mean
+from worker.core.stopping import Verdict
+from worker.decision import question_of, rule_of, versions
+from worker.evidence import group_rows, pair_rows, rounded
+from worker.ledger import Header, Ledger
+from worker.loop import look
+from worker.plan import Plan
+from worker.records import load
+from worker.report import contents
+from worker.report.contents_people import Agreement, Annotator
+from worker.report.families import families
+from worker.report.judged import judged_so_far, sentences
+from worker.report.people import annotators, called, items, label_times, rejected
+from worker.report.progress import changes, forecast, progress, to_be_had
+from worker.report.reliability import reliability
+from worker.report.votes import agreement, confusions, disputed, inferred
+from worker.report.words import glossary, progress_name, question_text, rule_text
+from worker.rivals import models_of
+from worker.standings import Standings, standings
+from worker.wording import WORDS, finding, guarantee_means, headline
+
+N_PAIRS = 500
+# A reading during which an outcome changed is repeated; labels come seconds apart.
+TRIES = 10
+
+
+def gather(
+    work: Assessment,
+    header: Header,
+    ledger: Ledger,
+    *,
+    previous: Mapping[str, Any] | None = None,
+    names: Mapping[int, str] | None = None,
+    now: datetime | None = None,
+) -> contents.Report:
+    """Say everything that is known of an assessment now; Label Studio is not asked.
+
+    Args:
+        previous: the JSON of the report before, for what changed since.
+        names: what Label Studio's users are called; None: the report names nobody.
+        now: the moment of the report; None for this one.
+    """
+    now = (now or datetime.now(UTC)).astimezone(ZoneInfo(work.plan.report.timezone))
+    for _ in range(TRIES):
+        standing, belief, verdict = look(work, ledger)
+        records = [load(text) for text in ledger.every_record()]
+        if ledger.revision() == standing.revision:
+            break
+    decisions = [json.loads(text) for text in ledger.decisions()]
+    stop = next((d for d in reversed(decisions) if d["kind"] == "stop"), None)
+    is_stopped = standing.status == "stopped" and stop is not None
+    left = to_be_had(work, standing)
+    ahead = None
+    if not is_stopped and verdict.reason == "open":
+        ahead = forecast(work, belief, verdict, left, label_times(records), now)
+    found = standings(belief)
+    groups = _groups(work, belief, group_rows(work, belief, standing, found), verdict)
+    said = finding(work, belief, verdict)
+    curve = reliability(work, belief, standing.tally, records)
+    above, apart = families(work, belief, standing.tally, records)
+    fates = items(work, ledger, standing, verdict.labels)
+    names_of, votes = called(records, names), inferred(work, standing.tally)
+    people = annotators(work, standing.tally, records, names_of)
+    agreed = agreement(work, records)
+    far = judged_so_far(work, belief, standing.tally)
+    pairs = sorted(pair_rows(work, verdict), key=lambda p: max(p["below"], p["within"], p["above"]))
+    plan = work.plan
+    is_of_differences = work.several is not None and bool(work.several.asked)
+    return contents.Report(
+        version=contents.VERSION,
+        assessment=header.assessment,
+        title=plan.label_studio.title or header.assessment,
+        made_at=now.astimezone(UTC).isoformat(timespec="seconds"),
+        started_at=header.started_at,
+        revision=standing.revision,
+        status=standing.status,
+        text=_text(stop if is_stopped else None, headline(work, belief, verdict), ahead, decisions),
+        is_enough=verdict.reason == "answered"
+        or (verdict.reason == "exhausted" and verdict.certain),
+        is_certain=verdict.certain,
+        confidence=_maybe(verdict.confidence),
+        value=_maybe(verdict.value),
+        forecast=ahead,
+        question=question_of(plan),
+        question_text=question_text(work),
+        rule=rule_of(work),
+        rule_text=rule_text(work),
+        guarantee=plan.stop.guarantee,
+        guarantee_means=guarantee_means(work),
+        metric=plan.metric,
+        metric_name="difference in accuracy" if is_of_differences else WORDS[plan.metric].name,
+        which=work.question.which,
+        top=work.question.top,
+        labels=verdict.labels,
+        pool_items=work.pool.n_items,
+        progress=tuple(progress(work, standing.tally, verdict, said)),
+        progress_name=progress_name(work),
+        progress_target=work.rule.confidence or work.rule.target,
+        progress_is_share=work.rule.confidence is not None,
+        groups=groups,
+        overall=contents.Interval(*(round(float(x), 6) for x in _overall(work, belief, found))),
+        boundary=None if work.several is not None else _boundary(groups, verdict),
+        epsilon=work.question.epsilon if work.question.task == "compare" else None,
+        pairs=tuple(_pair(pair) for pair in pairs[:N_PAIRS]),
+        n_pairs=len(pairs),
+        reliability=curve,
+        confusion=_confusion(work, belief),
+        changes=changes(previous, verdict.labels, groups) if previous else None,
+        annotators=people,
+        items=fates,
+        rejected=rejected(ledger),
+        decisions=tuple(_in_short(d) for d in decisions),
+        reproduce=_reproduce(work, header),
+        glossary=glossary(work, _terms(curve, fates, agreed, people)),
+        agreement=agreed,
+        disputed=disputed(work, records, votes),
+        confusions=confusions(work, names_of, votes),
+        evaluation=far,
+        evaluation_text=sentences(far),
+        parents=above,
+        parents_are=_parents_are(work.plan),
+        apart=apart,
+        then_and_now=continuation(work, belief, standing.tally),
+        models=None if work.several is None else models_of(work.several, belief, verdict),
+    )
+
+
+def _overall(work: Assessment, belief: Belief, found: Standings) -> tuple[float, float, float]:
+    """Of all groups together; of differences, which overlap, the first that is asked for."""
+    if work.several is None or not work.several.asked:
+        return found.overall
+    low, high = interval(belief)[0].tolist()
+    return float(mean(belief)[0]), low, high
+
+
+def _text(
+    stop: Mapping[str, Any] | None,
+    now: str,
+    ahead: contents.Forecast | None,
+    decisions: Sequence[Mapping[str, Any]],
+) -> str:
+    """The published stop (with what later labels made of it), or where things stand."""
+    if stop is None:
+        return now if ahead is None else f"{now} {ahead.text}"
+    review = decisions[-1] if decisions[-1]["kind"] == "review" else None
+    return str(stop["text"]) if review is None else f"{stop['text']} {review['text']}"
+
+
+def _groups(
+    work: Assessment, belief: Belief, rows: Sequence[Mapping[str, Any]], verdict: Verdict
+) -> tuple[contents.Group, ...]:
+    share = group_share(belief)
+    numbers = (
+        "labelled", "right", "mean", "low", "high", "hpdi_low", "hpdi_high",
+        "p_lowest", "p_highest", "rank", "rank_low", "rank_high",
+    )  # fmt: skip
+    return tuple(
+        contents.Group(
+            name=row["group"],
+            size=row["size"],
+            share=round(float(share[g]), 6),
+            is_chosen=g in verdict.chosen,
+            band_low=row.get("band_low"),
+            band_high=row.get("band_high"),
+            **{key: row[key] for key in numbers},
+        )
+        for g, row in enumerate(rows)
+    )
+
+
+def _parents_are(plan: Plan) -> str:
+    factor = plan.pool.parent_factor
+    if factor is None:
+        return plan.pool.site or ""
+    return "superclass" if factor.kind == "superclass" else factor.column
+
+
+def _boundary(groups: Sequence[contents.Group], verdict: Verdict) -> float | None:
+    """Half-way between the means of the last group that is chosen and the first that is not."""
+    m = len(verdict.chosen)
+    if not 0 < m < len(verdict.ranking):
+        return None
+    at_the_cut = [groups[g].mean for g in verdict.ranking[m - 1 : m + 1]]
+    means = [mean for mean in at_the_cut if mean is not None]  # all: empty groups are not ranked
+    return round(sum(means) / len(means), 6)
+
+
+def _pair(row: Mapping[str, Any]) -> contents.Pair:
+    first, second = row["groups"]
+    below, within, above = (round(float(row[key]), 6) for key in ("below", "within", "above"))
+    return contents.Pair(first, second, below, within, above, row["region"])
+
+
+def _confusion(work: Assessment, belief: Belief) -> contents.Confusion | None:
+    if belief.metric.kind != "confusion":
+        return None
+    means = mixed(belief, confusion_mean)
+    low, high = np.moveaxis(confusion_interval(belief), 2, 0)
+    n_classes = len(work.pool.classes)
+
+    def by_class(shares: NDArray[np.float64]) -> tuple[tuple[float | None, ...], ...]:
+        # the first column is that of the right answers; the kinds of errors follow by class
+        every = shares[:, 1 : 1 + n_classes].copy()
+        np.fill_diagonal(every, shares[:, 0])
+        every[group_size(belief) == 0] = np.nan
+        return tuple(tuple(rounded(x) for x in row) for row in every)
+
+    return contents.Confusion(work.pool.classes, by_class(means), by_class(low), by_class(high))
+
+
+def _in_short(decision: Mapping[str, Any]) -> dict[str, Any]:
+    keys = ("kind", "reason", "since", "text", "decided_at", "revision", "labels", "is_conclusive")
+    return {key: decision[key] for key in keys}
+
+
+def _reproduce(work: Assessment, header: Header) -> dict[str, Any]:
+    plan = work.plan
+    return {
+        "plan_hash": header.plan_hash,
+        "pool_hash": header.pool_hash,
+        "seed": plan.seed,
+        "strategy": plan.strategy,
+        "prior": plan.prior.model_dump(mode="json"),
+        "population": plan.population,
+        "strata": plan.pool.strata,
+        "versions": versions(),
+        "project": header.project,
+        "url": header.url,
+        "commands": [f"assay replay {header.assessment}", f"assay export {header.assessment}"],
+    }
+
+
+def _terms(
+    curve: contents.Reliability | None,
+    fates: contents.Items,
+    agreed: Agreement | None,
+    people: Sequence[Annotator],
+) -> list[str]:
+    terms = [name for name in ("skipped", "rejected", "withdrawn") if getattr(fates, name)]
+    if curve is not None:
+        terms += ["reliability diagram", "smooth curve", "expected calibration error"]
+    terms += ["Krippendorff's alpha"] if agreed is not None else []
+    terms += ["gold item"] if fates.gold is not None else []
+    has_quality = any(one.quality is not None for one in people)
+    return terms + (["quality of an annotator"] if has_quality else [])
+
+
+def _maybe(number: float | None) -> float | None:
+    return None if number is None else round(float(number), 6)

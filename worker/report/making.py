@@ -1,0 +1,118 @@
+"""Making reports: those that are due, once for every slot, and those that are asked for.
+
+A slot counts as done only after its files are there, and their names carry it: whoever dies on the
+way, the next one writes the same files again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+
+from connector.errors import ConnectorError
+from worker.assessment import reopen
+from worker.ledger import Header, Ledger
+from worker.notices import outbox
+from worker.notices.messages import Event
+from worker.office import REPORT_TIMEOUT_S, Office, desk_of
+from worker.plan import stored_plan
+from worker.report.contents import Report
+from worker.report.gathering import gather
+from worker.report.index import latest_before, prune, stem_of, write_index
+from worker.report.page import write_report
+from worker.report.scheduled import is_claimed, latest_done, reports_folder
+from worker.report.slots import Slot
+
+log = logging.getLogger(__name__)
+
+# Longer than the job may run, so that two never write the report of one slot at the same time.
+CLAIM_S = REPORT_TIMEOUT_S + 15.0
+# What made a report fail (a full disk) mostly lasts.
+RETRY_S = 60.0
+
+
+def make_scheduled(office: Office, assessment: str, number: int) -> Path | None:
+    """Make the report of a slot; None if it is made already, or somebody is at it.
+
+    Raises:
+        NoSuchAssessment, PoolChanged, OSError.
+    """
+    ledger = office.ledger(assessment)
+    notes = ledger.notes()
+    claim = notes.get("report_claim", "")
+    if number <= latest_done(notes) or is_claimed(notes, time.time()):
+        return None
+    mine = _claim(CLAIM_S)
+    if not ledger.swap_note("report_claim", claim, mine):
+        return None
+    try:
+        header = office.header(assessment)
+        path, report = _make(office, header, Slot(number).at)
+        outbox.put(ledger, stored_plan(header.plan), _made(number, path, report))
+        _mark(ledger, number)
+        if notes.get("report_error"):
+            ledger.note(report_error="")
+    except Exception:
+        ledger.swap_note("report_claim", mine, _claim(RETRY_S))
+        raise
+    ledger.swap_note("report_claim", mine, "")
+    return path
+
+
+def make_now(office: Office, assessment: str, folder: Path | None = None) -> Path:
+    """Make a report now, in a folder of its own or among the others; return the page.
+
+    Raises:
+        NoSuchAssessment, PoolChanged, OSError.
+    """
+    return _make(office, office.header(assessment), datetime.now(UTC), folder)[0]
+
+
+def _make(
+    office: Office, header: Header, at: datetime, folder: Path | None = None
+) -> tuple[Path, Report]:
+    """Write the report that is named after `at`; return its page, too."""
+    plan = stored_plan(header.plan)
+    kept = reports_folder(office, header)
+    stem = stem_of(header.assessment, at)
+    report = gather(
+        reopen(header, office.settings.pools),
+        header,
+        office.ledger(header.assessment),
+        previous=latest_before(kept, header.assessment, stem),
+        names=_names(office, header) if plan.report.names else None,
+    )
+    page = write_report(report, folder or kept, stem)
+    if folder is None:
+        prune(kept, header.assessment, plan.report.keep)
+        write_index(kept)
+    return page, report
+
+
+def _names(office: Office, header: Header) -> dict[int, str]:
+    """What the annotators are called; a report is made also while Label Studio is away."""
+    try:
+        return desk_of(header, office.ledger(header.assessment)).people()
+    except ConnectorError as error:
+        log.warning("%s: the report has no names: %s", header.assessment, error)
+        return {}
+
+
+def _made(number: int, path: Path, report: Report) -> Event:
+    text = f"A new report ({path.name}). {report.text}"
+    return Event(f"report:{number}", "report", text, report.revision, report.made_at)
+
+
+def _mark(ledger: Ledger, number: int) -> None:
+    """Note that a slot is done; the note never goes back."""
+    while (before := ledger.notes().get("report_slot", "")) == "" or int(before) < number:
+        if ledger.swap_note("report_slot", before, str(number)):
+            return
+
+
+def _claim(for_s: float) -> str:
+    """Until when nobody else makes a report, and a name that nobody else takes."""
+    return f"{time.time() + for_s:.0f} {uuid.uuid4().hex}"

@@ -1,0 +1,127 @@
+"""Report -> one HTML page that needs nothing but itself, with its JSON and CSV beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from worker.report import tables, tables_people
+from worker.report.contents import Report, as_json
+from worker.report.csv import groups_csv
+from worker.report.formats import found, shown
+from worker.report.models import models_tables
+from worker.report.parents import parents_table, sections
+from worker.report.pictures import MOST_PAIRS, calibration, progress, rope
+from worker.report.pictures_confusion import confusion, uncertainty
+from worker.report.pictures_evaluation import confused_pairs, predictor_violins
+from worker.report.pictures_groups import chances, costs, forest, labels_per_group, ranks
+from worker.report.pictures_people import habits
+from worker.report.pictures_svg import Picture
+from worker.report.tables_change import then_and_now_table
+from worker.report.templating import policy, script, style, template
+from worker.telling import write_whole
+
+
+def page(report: Report, told: dict[str, Any] | None = None) -> str:
+    """The report as one HTML document: no other file, no other host, a script that sorts tables.
+
+    Args:
+        told: the report as plain values, where they are at hand.
+    """
+    told = as_json(report) if told is None else told
+    return template("report.html.j2").render(
+        report=report,
+        style=style(),
+        script=script(),
+        policy=policy(),
+        pictures=pictures(report),
+        tables={
+            name: tables.as_html(table, told) if table.rows else None
+            for name, table in _tables(report).items()
+        },
+        families=sections(report, told),
+        number=partial(_number, told),
+        most_pairs=MOST_PAIRS,
+        has_matrices=tables_people.has_matrices(report),
+        plan=json.dumps(
+            {"question": report.question, "rule": report.rule}, indent=2, ensure_ascii=False
+        ),
+    )
+
+
+def write_report(report: Report, folder: Path, stem: str) -> Path:
+    """Write STEM.html, STEM.json and STEM.csv, each as a whole; return the page's path.
+
+    The page comes last: who sees it finds the other two.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    told = as_json(report)
+    text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
+    write_whole(folder / f"{stem}.json", f"{text}\n")
+    write_whole(folder / f"{stem}.csv", groups_csv(report))
+    write_whole(folder / f"{stem}.html", page(report, told))
+    return folder / f"{stem}.html"
+
+
+def _number(told: dict[str, Any], path: str, kind: str) -> Markup:
+    """A number within the text, with the place in the JSON that it comes from."""
+    text = escape(shown(found(told, path), kind))
+    return Markup('<span data-of="{}" data-as="{}">{}</span>').format(path, kind, text)
+
+
+def pictures(report: Report) -> dict[str, Picture | None]:
+    """The pictures; None instead of those that this report has nothing for."""
+    filled = sum(group.mean is not None for group in report.groups)
+    matrix = report.confusion
+    has_matrix = matrix is not None and any(row[0] is not None for row in matrix.mean)
+    wanted: dict[str, tuple[bool, Callable[[Report], Picture]]] = {
+        "progress": (any(p.reached is not None for p in report.progress), progress),
+        "forest": (filled > 0, forest),
+        "labels": (report.labels > 0 and filled > 0, labels_per_group),
+        "costs": (report.metric == "cost" and filled > 0, costs),
+        "chances": (filled > 1 and report.models is None, chances),
+        "ranks": (filled > 1 and report.models is None, ranks),
+        "pairs": (bool(report.pairs), rope),
+        "calibration": (bool(report.reliability and report.reliability.bins), calibration),
+        "confusion": (has_matrix, confusion),
+        "uncertainty": (has_matrix, uncertainty),
+    }
+    drawn = {name: draw(report) if is_there else None for name, (is_there, draw) in wanted.items()}
+    return drawn | habits(report) | _of_votes(report)
+
+
+def _of_votes(report: Report) -> dict[str, Picture | None]:
+    """How far predictions are from people's votes, for the task evaluate."""
+    found = report.evaluation
+    if found is None:
+        return {"measure": None, "confused": None}
+    pairs = found.predictors[0].whole.confused
+    return {
+        "measure": predictor_violins(found),
+        "confused": confused_pairs(found) if pairs else None,
+    }
+
+
+def _tables(report: Report) -> dict[str, tables.Table]:
+    return {
+        **tables.group_tables(report),
+        "progress": tables.progress_table(report),
+        "calibration": tables.calibration_table(report),
+        "curve": tables.curve_table(report),
+        "parents": parents_table(report),
+        **models_tables(report),
+        "pairs": tables.pairs_table(report),
+        "confusion": tables.confusion_table(report),
+        "annotators": tables_people.people_table(report),
+        "quality": tables_people.quality_table(report),
+        "disputed": tables_people.disputed_table(report),
+        **tables_people.confusion_tables(report),
+        "moved": tables.moved_table(report),
+        "rejected": tables.rejected_table(report),
+        "then_and_now": then_and_now_table(report),
+    }

@@ -1,0 +1,162 @@
+"""The way so far, and what it would take to the end."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from worker.assessment import Assessment
+from worker.core.belief import Belief, group_labelled
+from worker.core.foreseeing import labels_missing
+from worker.core.schedule import POINTS
+from worker.core.stopping import Verdict
+from worker.ledger import Standing
+from worker.outcomes import n_labelled
+from worker.queueing import pending_cells, unclaimed_cells
+from worker.report.contents import Changes, Forecast, Group, Moved, Point
+from worker.resolving import is_plain
+from worker.wording import finding
+
+N_POINTS = 16
+N_POINTS_IN_DOUBT = 6  # of votes that contradict each other: each point infers twice
+N_MOVED = 10
+PACE_HOURS = 7 * 24.0
+_LEAST_HOURS = 1 / 6  # ten minutes: a shorter time says nothing of a pace
+
+
+def progress(work: Assessment, tally: Mapping[str, int], now: Verdict, text: str) -> list[Point]:
+    """Where the assessment stood after the labels of its first claims, ascending; the last is now.
+
+    A function of the tally alone, so that it is the same after any restart: labels that were
+    corrected since count as they are now. Points far from the stop line may be rough
+    (`worker.core.rough`).
+    """
+    last = bisect_left(POINTS, n_labelled(tally))
+    most = N_POINTS if is_plain(tally, work.rules) else N_POINTS_IN_DOUBT
+    chosen = np.unique(np.linspace(1, last, min(last, most)).round().astype(int))
+    rule = replace(work.rule, budget=None)
+    points: list[Point] = []
+    for k in chosen.tolist():
+        belief = work.believed_at(tally, k)
+        n = int(group_labelled(belief).sum()) if belief.n_labels is None else belief.n_labels
+        if n == 0 or n >= now.labels or (points and points[-1].labels == n):
+            continue
+        verdict = work.ask(belief, 1, rule, may_be_rough=True)
+        points.append(Point(n, _rounded(reached(verdict)), finding(work, belief, verdict)))
+    return [*points, Point(now.labels, _rounded(reached(now)), text)]
+
+
+def reached(verdict: Verdict) -> float | None:
+    """What the rule looks at: the confidence, or for `estimate` the error or the width."""
+    return verdict.confidence if verdict.confidence is not None else verdict.value
+
+
+def labels_more(work: Assessment, belief: Belief, verdict: Verdict) -> list[float] | None:
+    """About how many labels are missing, and from and to how many perhaps: [low, middle, high].
+
+    A claim has to hold at some looks running, each 10% of labels after the last. None before the
+    first label, for `guarantee: anytime`, whose bands close at no foreseeable moment, and for
+    several models, whose groups share labels.
+    """
+    if work.guard is not None or work.several is not None:
+        return None
+    missing = labels_missing(belief, work.question, work.rule, verdict)
+    if missing is None:
+        return None
+    looks = 1.1 ** (work.plan.stop.looks - 1) if work.rule.confidence is not None else 1.0
+    n = verdict.labels
+    return [max(1.0, looks * (n + more) - n) for more in missing]
+
+
+def pace(times_us: Sequence[int], now: datetime) -> float | None:
+    """Labels an hour, nights and weekends included, over the last week or since the first label.
+
+    None before the second label.
+    """
+    now_us = now.timestamp() * 1e6
+    if len(times_us) < 2:
+        return None
+    hours = min(PACE_HOURS, max(_LEAST_HOURS, (now_us - min(times_us)) / 3.6e9))
+    recent = sum(now_us - t <= hours * 3.6e9 for t in times_us)
+    return round(recent / hours, 6) if recent else None
+
+
+def to_be_had(work: Assessment, standing: Standing) -> int:
+    """Items that can still get a label that tells something: never claimed, or open."""
+    return work.n_helpful(unclaimed_cells(work, standing) + pending_cells(work, standing))
+
+
+def forecast(
+    work: Assessment,
+    belief: Belief,
+    verdict: Verdict,
+    left: int,
+    times_us: Sequence[int],
+    now: datetime,
+) -> Forecast:
+    """How many labels more, and when that would be at the present pace.
+
+    Args:
+        left: items that can still get a label.
+        times_us: when each label was given, microseconds since 1970; empty: no word of the pace.
+    """
+    per_hour = pace(times_us, now)
+    if work.rule.budget is not None:
+        left = max(0, min(left, work.rule.budget - verdict.labels))
+    missing = labels_more(work, belief, verdict)
+    if missing is None:
+        text = f"How many more it takes cannot be said yet; {left:,} can be had."
+        return Forecast(None, None, per_hour, text)
+    low, more, high = (min(_two_digits(math.ceil(m)), left) for m in missing)
+    text = f"About {more:,} more label{'s' * (more != 1)}"
+    if more == left:
+        text = f"It may well take all of the {left:,} labels that can be had"
+    elif low < high:
+        text += f" (perhaps {low:,} to {high:,})"
+    at = None
+    if per_hour and more / per_hour < 10 * 365 * 24:
+        at = now + timedelta(hours=more / per_hour)
+        text += f"; at the present pace that is {_when(at, now)}"
+    stamp = at.astimezone(UTC).isoformat(timespec="minutes") if at else None
+    return Forecast(more, stamp, per_hour, f"{text}.", low, high)
+
+
+def changes(previous: Mapping[str, Any], labels: int, groups: Sequence[Group]) -> Changes:
+    """What is new since a report, of which the JSON is given."""
+    was = {row["name"]: row["mean"] for row in previous["groups"]}
+    moved = [
+        Moved(g.name, was[g.name], g.mean)
+        for g in groups
+        if g.mean is not None and was.get(g.name) is not None and was[g.name] != g.mean
+    ]
+    moved.sort(key=lambda m: -abs(m.now - m.was))
+    return Changes(
+        made_at=previous["made_at"],
+        labels=labels - previous["labels"],
+        confidence_was=previous["confidence"],
+        text_was=previous["text"],
+        moved=tuple(moved[:N_MOVED]),
+    )
+
+
+def _two_digits(n: int) -> int:
+    """More would pretend to be exact."""
+    step = int(10 ** max(0, len(str(n)) - 2))
+    return -(-n // step) * step
+
+
+def _when(at: datetime, now: datetime) -> str:
+    if at - now < timedelta(hours=20):
+        return f"{at:%A} at {at:%H}:00 {at:%Z}"
+    year = "" if at.year == now.year else f" {at.year}"
+    return f"{at:%A}, {at.day} {at:%B}{year}"
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(float(number), 6)

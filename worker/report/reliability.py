@@ -1,0 +1,109 @@
+"""Scores against accuracies, by bins and as a curve, whatever the groups and the question are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment import Assessment
+from worker.core.belief import Belief
+from worker.core.curve import Places, curve_of, places, right_answers
+from worker.item_classes import possible_classes
+from worker.plan.group_spec import GroupBy, group_factors
+from worker.pool.groups import equal_mass_thresholds
+from worker.records import Record
+from worker.report.contents import Bin, CurvePoint, Interval, Reliability
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+N_BINS = 10
+_SEED = 400  # the same draws for the same tally
+
+
+def reliability(
+    work: Assessment, belief: Belief, tally: Mapping[str, int], records: Sequence[Record]
+) -> Reliability | None:
+    """Ten bins of equal width (or the plan's own), the smooth curve, and the pool's ECE over each.
+
+    Always of the pool's items, also if the plan's population is infinite. None if the classifier
+    gives no scores, or no answer is right.
+    """
+    if not work.pool.has_scores or belief.judged is not None or work.pool.models is not None:
+        return None
+    counted, classes = possible_classes(work, tally, records)
+    rows = np.array([r.row for r in counted], dtype=np.int64)
+    is_right = classes == np.array([r.predicted for r in counted], dtype=np.int64)
+    group = np.repeat(work.pool.cell_group, work.pool.cell_size)
+    score = work.pool.score.astype(np.float64)
+    return against_scores(score, group, inner_bounds(work), rows, is_right)
+
+
+def against_scores(
+    score: Floats, group: Ints, inner: Floats, rows: Ints, is_right: NDArray[np.bool_]
+) -> Reliability:
+    """What is known of N items' accuracy by score; bins without items are left out.
+
+    The labelled items' outcomes are known; those of the others are drawn from a regression on score
+    and group (`worker.core.curve`), not from the belief about the groups: that states the error of
+    one group rightly, but what is uncertain for all of them at once it takes for independent, and
+    its intervals of sums over groups held the truth in a tenth to four fifths of the bins.
+
+    Args:
+        score: (N,) in [0, 1]. group: (N,) >= 0. inner: (B - 1,) bounds of the bins.
+        rows: (n,) labelled items. is_right: (W, n) in equally likely worlds, as `right_answers`.
+
+    Source: the reliability diagram and ECE of Ji et al. 2021 (eq. 2), with the finite population's
+    completed draws instead of a rate, and with p_b and s_b of all items.
+    """
+    at = places(score, inner)
+    drawn = right_answers(at, group, rows, is_right, np.random.default_rng(_SEED))
+    of_place = np.searchsorted(inner, at.score, side="right")
+    n_bins = inner.size + 1
+    items = np.bincount(of_place, weights=at.items, minlength=n_bins)
+    filled = np.flatnonzero(items)
+    is_in = (of_place[:, None] == filled).astype(np.float64)
+    reached = drawn @ is_in / items[filled]
+    mean_score = (at.score * at.items) @ is_in / items[filled]
+    labelled = np.bincount(at.of_item[rows], minlength=at.items.size) @ is_in
+    ece = np.abs(reached - mean_score) @ (items[filled] / items.sum())
+    shown = np.stack([mean_score, reached.mean(axis=0), *_ends(reached)], axis=1).round(6).tolist()
+    counts = np.stack([items[filled], labelled], axis=1).astype(int).tolist()
+    bins = tuple(
+        Bin(s, accuracy, low, high, n, m)
+        for (s, accuracy, low, high), (n, m) in zip(shown, counts, strict=True)
+    )
+    around = np.array([ece.mean(), *_ends(ece)]).round(6).tolist()
+    return Reliability(bins, Interval(*around), *_smooth(at, drawn))
+
+
+def _smooth(at: Places, drawn: Floats) -> tuple[tuple[CurvePoint, ...], Interval]:
+    curve = curve_of(at, drawn)
+    numbers = np.stack([curve.score, curve.mean, curve.low, curve.high], axis=1).round(6)
+    points = tuple(CurvePoint(*row) for row in numbers.tolist())
+    return points, Interval(*(round(x, 6) for x in curve.ece))
+
+
+def _ends(draws: Floats) -> tuple[Floats, Floats]:
+    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    return low, high
+
+
+def inner_bounds(work: Assessment) -> Floats:
+    """(B - 1,) the scores between the bins: the plan's own bins, or ten of equal width."""
+    plan = work.plan
+    factor = plan.question.bin_factor or _of_groups(plan.pool.groups)
+    n_bins = N_BINS if factor is None else factor.n_bins
+    score = work.pool.score
+    if factor is not None and factor.kind == "equal_mass_bin":
+        return equal_mass_thresholds(score, n_bins).astype(np.float64)
+    # in the score's own precision: 0.3 read as float32 must not fall below 3 / 10
+    return (np.arange(1, n_bins) / n_bins).astype(score.dtype).astype(np.float64)
+
+
+def _of_groups(spec: str | Sequence[str]) -> GroupBy | None:
+    """The score bins, if they are the groups."""
+    first, *others = group_factors(spec)
+    return first if first.is_score_bin and not others else None

@@ -1,0 +1,44 @@
+"""Which report is due, and where reports are kept; `worker.report.making` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from worker.ledger import Header, Standing
+from worker.office import Office
+from worker.plan import Plan, stored_plan
+from worker.report.slots import Slot, slot_of
+
+
+def reports_folder(office: Office, header: Header) -> Path:
+    """Where the reports of an assessment are kept: what its plan says, or beside its decision."""
+    return stored_plan(header.plan).report.to or office.folder(header.assessment) / "reports"
+
+
+def due(plan: Plan, header: Header, standing: Standing, now: datetime) -> Slot | None:
+    """The slot that lacks its report now; None if there is none, or somebody is at it.
+
+    While it is open, the latest one of the schedule; once it is decided, the moment of that.
+    """
+    if plan.report.every is None or is_claimed(standing.notes, now.timestamp()):
+        return None
+    if standing.status == "stopped":
+        decided_at = standing.notes.get("decided_at")
+        slot = Slot(int(datetime.fromisoformat(decided_at).timestamp())) if decided_at else None
+    else:
+        began_at = datetime.fromisoformat(header.started_at)
+        slot = slot_of(plan.report.every, began_at, now, plan.report.timezone)
+    return None if slot is None or slot.number <= latest_done(standing.notes) else slot
+
+
+def is_claimed(notes: Mapping[str, str], now: float) -> bool:
+    """Whether somebody makes a report now, or failed to a moment ago."""
+    claim = notes.get("report_claim", "")
+    return bool(claim) and float(claim.split(" ")[0]) > now
+
+
+def latest_done(notes: Mapping[str, str]) -> int:
+    """The number of the latest slot whose report is there; 0 before the first one."""
+    return int(notes.get("report_slot") or 0)

@@ -1,0 +1,209 @@
+"""The words around the numbers: question and rule as sentences, and the terms they use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from worker.annotating import annotation_text
+from worker.assessment import Assessment
+from worker.rivals import question_of_models
+from worker.wording import WORDS, listed, percent
+
+_GLOSSARY = {
+    "posterior": (
+        "What is known of a number after the labels: every value that it may have, with its "
+        "probability. It comes from the prior and the labels by Bayes' rule."
+    ),
+    "95% interval": (
+        "The number lies in it with a probability of 95%, and below or above it with 2.5% each "
+        "(equal-tailed credible interval). The narrowest interval is the shortest with 95%."
+    ),
+    "on the whole pool": (
+        "The value that labelling every item would give. Labelled items are known, the others are "
+        "completed with whole outcomes; once all are labelled nothing is uncertain."
+    ),
+    "for all items like these": (
+        "The value in an endless population that the pool is a sample of (`population: infinite`)."
+    ),
+    "prior": (
+        "What is assumed before the first label. An empirical one is learnt from the scores and "
+        "the labels, and is as wide as what it does not know."
+    ),
+    "score stratum": (
+        "Items of one group with like scores. Errors are commoner where the score is low, so each "
+        "stratum has a rate of its own."
+    ),
+    "mean reciprocal rank": (
+        "How well a ranking agrees with the truth about the extreme groups: 1 if they are the "
+        "reported ones, less the further down they stand (MRR)."
+    ),
+    "practically equal": (
+        "Closer than epsilon, the difference that the plan calls negligible: the region of "
+        "practical equivalence (ROPE)."
+    ),
+    "P(lowest), P(highest)": "The probability that no group's value is lower, or higher.",
+    "rank": "The place among all groups, 1 for the lowest value; median and 95% interval.",
+    "stop line": "Where the rule of the plan holds, so that labelling may end.",
+    "look": (
+        "The rule is asked at every 10% more labels; a claim must hold at several looks running, "
+        "so that it is not published for a moment's luck."
+    ),
+    "band that holds at any time": (
+        "An interval that, with the stated probability, holds the truth at every moment of the "
+        "assessment at once, without any prior or model (confidence sequence)."
+    ),
+    "overconfidence": "Mean score less accuracy: above 0 the classifier claims more than it keeps.",
+    "expected calibration error": (
+        "The mean distance of score and accuracy over bins of the score, weighted by the bins' "
+        "shares of the pool (ECE)."
+    ),
+    "reliability diagram": (
+        "Accuracy against score, bin by bin; a calibrated classifier lies on the diagonal."
+    ),
+    "smooth curve": (
+        "Accuracy against score without bins: the score plus the mean of outcome minus score among "
+        "the items of like score, with weights that fall off smoothly; its 95% band holds point by "
+        "point. Its calibration error is the mean distance of score and curve over all items."
+    ),
+    "true positive rate": "Of the items that truly are positive, the share that is found.",
+    "expected cost": "The mean cost of an answer, by its true and its predicted class.",
+    "confusion matrix": "How the true classes share the items of each predicted class.",
+    "root mean squared error": (
+        "How far the reported values lie from the true ones, weighted by the groups' shares."
+    ),
+    "Dawid-Skene": (
+        "A way to infer from all votes together what the items are and how often each annotator "
+        "says which class of the items of which; here the classifier is inferred with them."
+    ),
+    "Krippendorff's alpha": (
+        "How far votes agree beyond chance: 1 if all votes on an item are the same, 0 if they are "
+        "like votes drawn from a hat. Its interval is from resampled items (bootstrap)."
+    ),
+    "gold item": (
+        "An item outside the pool whose class is known, shown among the others to see how often "
+        "people are right. It counts nothing for the pool."
+    ),
+    "quality of an annotator": (
+        "The probability that they name the class of an item right, with its 95% interval."
+    ),
+    "human frequencies": (
+        "The shares of people who would choose each class for an item. Some votes on it tell of "
+        "them; what they leave open is completed by what holds for the other items."
+    ),
+    "normalised L2 distance": (
+        "Euclidean distance between the prediction and the human frequencies, divided by that of "
+        "two different certain answers: from 0 to 1."
+    ),
+    "KL divergence": (
+        "How many bits the prediction costs those who take it for the human frequencies; 0 if they "
+        "are the same (Kullback-Leibler)."
+    ),
+    "HPDI": "The narrowest interval that holds the number with the stated probability.",
+    "skipped": "Given up after as many skips as the plan allows; it stays in the pool, unlabelled.",
+    "rejected": "An annotation that names no class of the pool, or could not be read.",
+    "withdrawn": "Queued, and taken from the queue again before anybody answered.",
+}
+
+
+def question_text(work: Assessment) -> str:
+    """What is asked, as a question."""
+    asked, question = work.plan.question, work.question
+    if work.several is not None:
+        return question_of_models(work.several)
+    words = WORDS[work.plan.metric]
+    noun = "class" if work.plan.pool.groups == "predicted_class" else "group"
+    nouns = {"class": "classes", "group": "groups"}[noun]
+    if question.task == "identify":
+        extreme = words.lowest if question.which == "lowest" else words.highest
+        if question.top == 1:
+            return f"Which is the {extreme.format(noun)} of {len(work.pool.group_names)}?"
+        return (
+            f"Which are the {question.top} {extreme.format(nouns)} of {len(work.pool.group_names)}?"
+        )
+    if question.task == "compare":
+        if asked.compare == "all":
+            return f"How do the {words.names} of all {nouns} compare, pair by pair?"
+        names = work.pool.group_names
+        pairs = [listed([names[g1], names[g2]]) for g1, g2 in question.pairs or ()]
+        return f"How do the {words.names} of {'; of '.join(pairs[:5])} compare?"
+    if work.judging is not None:
+        return f"How far are the predictions from what people say (mean {words.name})?"
+    if work.meaning.metric.pooled:
+        return "How large is the pool's expected calibration error?"
+    return f"How large are the {words.names} of all {nouns}?"
+
+
+def rule_text(work: Assessment) -> str:
+    """When labelling ends, and how the votes of several people count."""
+    rule, stop = work.rule, work.plan.stop
+    sure = percent(rule.confidence) if rule.confidence is not None else ""
+    if rule.kind == "mrr":
+        text = f"Labelling ends when the answer is {sure} sure"
+        if work.question.top > 1:
+            text += f" to have a mean reciprocal rank of {rule.target:g} or more"
+    elif rule.kind == "rope":
+        text = (
+            f"Labelling ends when every pair is {sure} sure to differ by more than "
+            f"{rule.target:g}, or by less"
+        )
+    else:
+        what = {"rmse": "the expected root mean squared error", "width": "the widest interval"}
+        asked = what[rule.kind] if work.judging is None else "the width of the mean's HPDI"
+        text = f"Labelling ends when {asked} is {rule.target:g} or less"
+    if stop.guarantee == "anytime":
+        text += ", by bands that hold at any time and not by the posterior"
+    elif stop.looks > 1:
+        text += f", at {stop.looks} looks running"
+    if stop.min_per_group:
+        text += f", with at least {stop.min_per_group:,} labels a group"
+    if rule.budget is not None:
+        text += f"; in any case after {rule.budget:,} labels"
+    return " ".join(filter(None, (f"{text}.", annotation_text(work))))
+
+
+def progress_name(work: Assessment) -> str:
+    """What the line of progress shows."""
+    if work.rule.kind == "rmse":
+        return "expected root mean squared error"
+    if work.judging is not None:
+        return f"width of the mean's {100 * work.meaning.metric.level:g}% interval"
+    if work.rule.kind == "width":
+        return "width of the widest interval"
+    return "probability that the answer is right"
+
+
+def glossary(work: Assessment, shown: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The terms that the report of this assessment uses.
+
+    Args:
+        shown: further terms, because their sections are there.
+    """
+    plan, metric = work.plan, work.plan.metric
+    used = {"posterior", "95% interval", "prior", "stop line", *shown}
+    used.add("on the whole pool" if plan.population == "finite" else "for all items like these")
+    used |= {"score stratum"} if plan.pool.strata > 1 else set()
+    if plan.stop.guarantee == "anytime":
+        used.add("band that holds at any time")
+    elif plan.stop.looks > 1:
+        used.add("look")
+    by_metric = {
+        "bias": "overconfidence",
+        "ece": "expected calibration error",
+        "cost": "expected cost",
+        "tpr": "true positive rate",
+        "confusion": "confusion matrix",
+        "l2": "normalised L2 distance",
+        "kl": "KL divergence",
+    }
+    by_rule = {
+        "mrr": "mean reciprocal rank",
+        "rope": "practically equal",
+        "rmse": "root mean squared error",
+    }
+    used |= {by_metric.get(metric, ""), by_rule.get(work.rule.kind, "")}
+    if work.judging is not None:
+        used |= {"human frequencies", "HPDI"}
+    used |= {"Dawid-Skene"} if work.rules.kind == "dawid-skene" else set()
+    if metric != "confusion":
+        used |= {"P(lowest), P(highest)", "rank"}
+    return tuple((term, meaning) for term, meaning in _GLOSSARY.items() if term in used)

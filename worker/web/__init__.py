@@ -1,0 +1,1 @@
+"""The dashboard beside the receiver: pages that update by themselves, metrics, health."""

@@ -1,0 +1,60 @@
+"""Is everything there that labels need to count: the server, a watcher, a worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from redis.exceptions import RedisError
+from rq import Worker
+
+from worker.office import Office
+from worker.schedule import HEARTBEAT
+
+# An idle worker gives a sign every 15 s; RQ itself forgets one that was killed after 90 s.
+SILENT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSeen:
+    """A worker's last sign of life."""
+
+    name: str
+    state: str
+    job: str
+    seen_s: float  # seconds ago
+
+
+def workers(office: Office) -> tuple[WorkerSeen, ...]:
+    """All workers that RQ knows, by name."""
+    now, seen = datetime.now(UTC), list[WorkerSeen]()
+    for worker in Worker.all(connection=office.jobs):
+        heard = worker.last_heartbeat
+        if heard is None:  # it died, or begins, at this moment
+            continue
+        at = heard if heard.tzinfo else heard.replace(tzinfo=UTC)
+        job = worker.get_current_job_id() or ""
+        state = str(getattr(worker.get_state(), "value", worker.get_state()))
+        seen.append(WorkerSeen(worker.name, state, job, (now - at).total_seconds()))
+    return tuple(sorted(seen, key=lambda worker: worker.name))
+
+
+def is_watched(office: Office) -> bool:
+    """Whether some watcher gave a sign within the last minute."""
+    return bool(office.state.exists(HEARTBEAT))
+
+
+def unready(office: Office) -> list[str]:
+    """What is missing, each with its cure; nothing if labels count."""
+    try:
+        office.state.ping()
+        alive = [worker for worker in workers(office) if worker.seen_s < SILENT_S]
+        watched = is_watched(office)
+    except RedisError as error:
+        return [f"the server that keeps the state is away ({type(error).__name__})"]
+    missing = []
+    if not watched:
+        missing.append("no watcher: start `assay watch` (or `assay up`)")
+    if not alive:
+        missing.append("no worker: start `assay worker` (or `assay up`)")
+    return missing

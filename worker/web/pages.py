@@ -1,0 +1,167 @@
+"""Values -> HTML: what the pages say, and how numbers, times and intervals look on them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from worker.annotating import waiting_text
+from worker.assessment import Assessment
+from worker.errors import AssayError
+from worker.report.index import pages
+from worker.status import Status
+from worker.web.health import SILENT_S
+from worker.web.sight import Crew, Sight, Traffic
+from worker.wording import WORDS, guarantee_means, percent
+
+# A running assessment that nobody read for so long stands still.
+UNREAD_S = 30.0
+# More rows make a page slow on a phone; the JSON has all.
+MOST_GROUPS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An assessment on the page of all; without a status if it cannot be opened."""
+
+    assessment: str
+    status: Status | None
+    traffic: Traffic | None
+    warnings: tuple[str, ...]
+
+
+def overview(sight: Sight) -> dict[str, Any]:
+    """What the page of all assessments says."""
+    crew, rows = sight.crew(), []
+    for assessment in sight.office.ids():
+        try:
+            status = sight.status(assessment)
+            traffic = sight.traffic(assessment, crew)
+            rows.append(Row(assessment, status, traffic, tuple(warnings(status, traffic))))
+        except AssayError as error:
+            rows.append(Row(assessment, None, None, (str(error),)))
+    return {"rows": rows, "crew": crew, "missing": missing(crew), "now": time.time()}
+
+
+def detail(sight: Sight, assessment: str) -> dict[str, Any]:
+    """What the page of one assessment says.
+
+    Raises:
+        NoSuchAssessment, PoolChanged.
+    """
+    status, crew = sight.status(assessment), sight.crew()
+    work, traffic = sight.work(assessment), sight.traffic(assessment, crew)
+    filled = [group for group in status.groups if group["size"]]
+    rows = sorted(filled, key=lambda g: float(g["mean"]), reverse=status.which == "highest")
+    return {
+        "s": status,
+        "t": traffic,
+        "crew": crew,
+        "now": traffic.now,
+        "missing": missing(crew),
+        "warnings": warnings(status, traffic),
+        "rule": work.rule,
+        "metric": WORDS[status.metric].name,
+        "guarantee": work.plan.stop.guarantee,
+        "guarantee_means": guarantee_means(work),
+        "progress": progress(status, work),
+        "groups": rows[:MOST_GROUPS],
+        "n_more": len(rows) - MOST_GROUPS,
+        "scale": scale(status.metric, rows),
+        "chosen": frozenset(status.decision["chosen"]) if status.decision else frozenset(),
+        "reports": pages(sight.reports(assessment), assessment),
+    }
+
+
+def progress(status: Status, work: Assessment) -> tuple[float, str] | None:
+    """How far the rule is met: a share for the bar, and the words beside it."""
+    rule = work.rule
+    if rule.confidence is not None and status.confidence is not None:
+        words = f"{percent(status.confidence)} sure; it stops at {percent(rule.confidence)}"
+        return status.confidence, words
+    if status.value is not None and rule.target is not None:
+        share = min(1.0, rule.target / status.value) if status.value > 0 else 1.0
+        return share, f"{rule.kind} is {status.value:.4f}; it stops at {rule.target:g}"
+    return None
+
+
+def warnings(status: Status, traffic: Traffic) -> list[str]:
+    """What a person should look at."""
+    found = []
+    if traffic.error:
+        found.append(f"The last turn failed: {traffic.error}")
+    if status.status == "running":
+        unread = traffic.now - (traffic.polled_at or 0)
+        if traffic.polled_at is None:
+            found.append("Label Studio was not read yet.")
+        elif unread > UNREAD_S:
+            found.append(f"Label Studio was last read {ago(unread)}.")
+        if not traffic.open_items:
+            found.append("No item is open for the annotators.")
+    if status.rejected:
+        found.append(f"{counted(len(status.rejected), 'annotation')} rejected.")
+    if status.foreign_tasks:
+        found.append(f"{counted(status.foreign_tasks, 'task')} of the project not ours.")
+    return found
+
+
+def missing(crew: Crew) -> list[str]:
+    """What must run and does not."""
+    found = []
+    if not any(worker.seen_s < SILENT_S for worker in crew.workers):
+        found.append("No worker runs: start `assay worker` (or `assay up`).")
+    if not crew.is_watched:
+        found.append("No watcher runs: start `assay watch` (or `assay up`).")
+    return found
+
+
+def scale(metric: str, groups: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    """The ends of the bars: 0 to 1 for shares, else what holds 0 and all intervals."""
+    if metric in ("accuracy", "confusion", "tpr") or not groups:
+        return 0.0, 1.0
+    low = min(0.0, *(float(group["low"]) for group in groups))
+    high = max(0.0, *(float(group["high"]) for group in groups))
+    return (low, high) if high > low else (0.0, 1.0)
+
+
+def across(value: float, ends: tuple[float, float]) -> str:
+    """Where a value lies on a bar that is 100 wide."""
+    low, high = ends
+    return f"{100 * (value - low) / (high - low):.2f}"
+
+
+def ago(seconds: float) -> str:
+    """An age for people."""
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit} ago"
+    return "just now"
+
+
+def counted(n: int, noun: str) -> str:
+    """A number with its noun and verb."""
+    return f"{n:,} {noun} is" if n == 1 else f"{n:,} {noun}s are"
+
+
+def clock(seconds: float) -> str:
+    """A moment as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def templates() -> Environment:
+    """Our templates; every value is escaped, and a name that is missing is an error."""
+    environment = Environment(
+        loader=PackageLoader("worker.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"ago": ago, "across": across, "clock": clock, "percent": percent}
+    environment.filters["waiting"] = waiting_text
+    return environment

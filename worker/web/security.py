@@ -1,0 +1,185 @@
+"""Who may read and who may steer: the token, the session, where a request may come from.
+
+On loopback reading is free and the name that is asked for must be a local one, or any web page
+could read us by rebinding its own name to 127.0.0.1. Elsewhere everything needs the token.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from connector.errors import MissingSetting
+from connector.settings import secret
+
+SESSION = "assay_session"
+SESSION_S = 12 * 3600
+# What tells nothing and changes nothing; a webhook has a secret of its own.
+OPEN = ("/hook/", "/static/", "/healthz", "/readyz")
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; object-src 'none'",
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Decides about requests; the token never shows in a repr.
+
+    names: the host names that may be asked for; None if any may.
+    public: host and port of the address that people and Label Studio use, if it is another.
+    """
+
+    token: str | None = field(repr=False)
+    names: frozenset[str] | None
+    public: str | None = None
+    is_secure: bool = False
+
+    @property
+    def is_local(self) -> bool:
+        """Whether we are bound to loopback, where reading is free."""
+        return self.names is not None
+
+    def is_named(self, headers: Headers) -> bool:
+        """Whether the request asks for a name that we go by."""
+        return self.names is None or _name(headers.get("host", "")) in self.names
+
+    def is_ours(self, headers: Headers) -> bool:
+        """Whether a request that changes something comes from a page of ours, or from no page."""
+        origin = headers.get("origin")
+        if origin is not None:
+            return urlsplit(origin).netloc in {headers.get("host", ""), self.public or ""} - {""}
+        return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+
+    def may_read(self, request: HTTPConnection) -> bool:
+        return self.is_local or self.is_signed_in(request)
+
+    def is_signed_in(self, request: HTTPConnection) -> bool:
+        return self.has_token(request) or self._session(request) is not None
+
+    def has_token(self, request: HTTPConnection) -> bool:
+        """Whether the request carries the token itself, which no other page can make it do."""
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        return kind.lower() == "bearer" and self.is_token(given.strip())
+
+    def is_token(self, given: str) -> bool:
+        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+
+    def new_session(self) -> str:
+        """What the cookie of somebody who knows the token holds."""
+        text = f"{int(time.time()) + SESSION_S}.{secrets.token_hex(16)}"
+        return f"{text}.{self._sign(f'session:{text}')}"
+
+    def csrf(self, request: HTTPConnection) -> str:
+        """What a form of this session must send; empty without a session."""
+        session = self._session(request)
+        return "" if session is None else self._sign(f"csrf:{session}")
+
+    def may_steer(self, request: HTTPConnection, csrf: str) -> bool:
+        """Whether a request, with the `csrf` that its form sent, may change something."""
+        if self.has_token(request):
+            return True
+        expected = self.csrf(request)
+        return bool(expected) and hmac.compare_digest(expected.encode(), csrf.encode())
+
+    def _session(self, request: HTTPConnection) -> str | None:
+        if self.token is None:
+            return None
+        text, _, sign = request.cookies.get(SESSION, "").rpartition(".")
+        if not hmac.compare_digest(sign.encode(), self._sign(f"session:{text}").encode()):
+            return None
+        return text if int(text.partition(".")[0]) > time.time() else None
+
+    def _sign(self, text: str) -> str:
+        key = hashlib.sha256(f"assay dashboard:{self.token}".encode()).digest()
+        return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def gate(host: str, public_url: str | None, environ: Mapping[str, str] | None = None) -> Gate:
+    """Return the gate of a dashboard that is bound to `host`.
+
+    Raises:
+        MissingSetting: others than this machine can reach it, and there is no token.
+        UnusableSecret: the token's file cannot be used.
+    """
+    token = (secret("ASSAY_DASHBOARD_TOKEN", environ) or "").strip() or None
+    public = urlsplit(public_url or "")
+    is_secure = public.scheme == "https"
+    if is_loopback(host):
+        return Gate(token, _LOCAL | {host}, public.netloc or None, is_secure)
+    if token is None:
+        raise MissingSetting(
+            "ASSAY_DASHBOARD_TOKEN",
+            f"the token that opens the dashboard, which others can reach at {host} (or bind it to "
+            "127.0.0.1); or ASSAY_DASHBOARD_TOKEN_FILE names a file that holds it",
+            "$(openssl rand -hex 24)",
+        )
+    return Gate(token, None, public.netloc or None, is_secure)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what is bound to `host`."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Guarded:
+    """Lets through what the gate lets through, and puts the security headers on every answer."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app, self._gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = None if scope["path"].startswith(OPEN) else self._refusal(HTTPConnection(scope))
+        await (refusal or self._app)(scope, receive, send_safely)
+
+    def _refusal(self, request: HTTPConnection) -> Response | None:
+        gate, path, headers = self._gate, request.scope["path"], request.headers
+        if not gate.is_named(headers):
+            names = ", ".join(sorted(gate.names or ()))
+            return PlainTextResponse(f"This dashboard is for this machine only: {names}.", 421)
+        if request.scope["method"] not in ("GET", "HEAD") and not gate.is_ours(headers):
+            return PlainTextResponse("This request comes from another site; nothing was done.", 403)
+        if path == "/login" or gate.may_read(request):
+            return None
+        if "text/html" in headers.get("accept", ""):
+            return RedirectResponse("/login", 303)
+        return PlainTextResponse(
+            "Sign in, or send the header `Authorization: Bearer` with ASSAY_DASHBOARD_TOKEN.", 401
+        )
+
+
+def _name(host: str) -> str:
+    """A Host header without its port; never fails, whatever was sent."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()

@@ -1,0 +1,133 @@
+"""What a process knows of the assessments: worked out once for every change, for all readers."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from rq import Queue
+from rq.serializers import JSONSerializer
+
+from worker.assessment import Assessment, reopen
+from worker.counters import Counters, counters
+from worker.ledger import Standing
+from worker.office import QUEUE, Office
+from worker.report.scheduled import reports_folder
+from worker.status import Status, status_of
+from worker.web.health import WorkerSeen, is_watched, workers
+
+# What moves without any label (ages, heartbeats) is looked at anew this often.
+PULSE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """Who works, for all assessments together."""
+
+    workers: tuple[WorkerSeen, ...]
+    is_watched: bool
+    jobs: tuple[str, ...]  # RQ's queue, next one first
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """How the labels of one assessment move, at `now` (seconds since 1970)."""
+
+    now: float
+    standing: Standing
+    counted: Counters
+    pending: int  # turns asked for and not begun
+    open_items: int  # before the annotators
+    open_tasks: int
+    polled_at: float | None
+    label_at: float | None  # by Label Studio's clock
+    error: str
+
+
+@dataclass(slots=True)
+class _Known:
+    lock: Lock = field(default_factory=Lock)
+    work: Assessment | None = None
+    glance: tuple[str, ...] = ()
+    status: Status | None = None
+
+
+class Sight:
+    """Reads the ledgers; keeps what is costly until the ledger changes. For many threads."""
+
+    def __init__(self, office: Office) -> None:
+        self.office = office
+        self._known: defaultdict[str, _Known] = defaultdict(_Known)
+        self._queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
+
+    def mark(self, assessment: str) -> str:
+        """A text that differs after every change that a page shows.
+
+        Raises:
+            NoSuchAssessment.
+        """
+        glance = self.office.ledger(assessment).glance()
+        if glance[0] == "None":
+            self.office.header(assessment)
+        return ".".join((*glance, str(int(time.time() / PULSE_S))))
+
+    def status(self, assessment: str) -> Status:
+        """Where it stands; worked out by one thread while the others wait for it.
+
+        Raises:
+            NoSuchAssessment, PoolChanged.
+        """
+        known = self._known[assessment] if assessment in self._known else self._meet(assessment)
+        glance = self.office.ledger(assessment).glance()
+        with known.lock:
+            if known.status is None or known.glance != glance:
+                # The glance first: what changes in between is looked at again.
+                glance = self.office.ledger(assessment).glance()
+                header = self.office.header(assessment)
+                known.work = known.work or reopen(header, self.office.settings.pools)
+                known.status = status_of(self.office, assessment, known.work)
+                known.glance = glance
+            return known.status
+
+    def work(self, assessment: str) -> Assessment:
+        """The opened assessment."""
+        self.status(assessment)
+        work = self._known[assessment].work
+        assert work is not None, "a status is worked out of an open assessment"
+        return work
+
+    def crew(self) -> Crew:
+        """Who works now."""
+        return Crew(workers(self.office), is_watched(self.office), tuple(self._queue.job_ids))
+
+    def traffic(self, assessment: str, crew: Crew) -> Traffic:
+        """How its labels move now."""
+        ledger = self.office.ledger(assessment)
+        standing = ledger.standing()
+        notes, stamps = standing.notes, standing.authors.values()
+        shown = [u.open_tasks for u in standing.unsettled.values() if u.state == "open"]
+        prefix = f"advance-{assessment}-"
+        return Traffic(
+            now=time.time(),
+            standing=standing,
+            counted=counters(self.office.state, assessment),
+            pending=sum(
+                job.startswith(prefix) and "-" not in job.removeprefix(prefix) for job in crew.jobs
+            ),
+            open_items=sum(bool(tasks) for tasks in shown),
+            open_tasks=sum(len(tasks) for tasks in shown),
+            polled_at=float(notes["polled_at"]) if "polled_at" in notes else None,
+            label_at=max(stamps) / 1e6 if stamps else None,
+            error=notes.get("error", ""),
+        )
+
+    def reports(self, assessment: str) -> Path:
+        """The folder of its reports; it may not be there yet."""
+        return reports_folder(self.office, self.office.header(assessment))
+
+    def _meet(self, assessment: str) -> _Known:
+        self.office.header(assessment)  # before it is kept: anybody may ask for any name
+        return self._known[assessment]
