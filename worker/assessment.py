@@ -5,32 +5,46 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from threading import get_ident
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worker import continuing
 from worker.believing import first_belief, fitted
-from worker.core.anytime.bands import forecast
+from worker.core.anytime.bands import forecast, foreseen
 from worker.core.anytime.blocking import blocking
 from worker.core.anytime.guarantee import Guard
 from worker.core.belief import Belief, unlabelled
+from worker.core.counts import LawCache
+from worker.core.mixing import likeliest, with_variants
 from worker.core.question import Question, StopRule
-from worker.core.schedule import POINTS
+from worker.core.schedule import POINTS, stage
+from worker.core.several import decide_each
 from worker.core.stopping import Reason, Verdict, decide
 from worker.core.strategies import STRATEGIES, Choice, Strategy
 from worker.core.supposing import retallied, with_tally
+from worker.judging import Judging, judged, judging
 from worker.ledger import Header
-from worker.outcomes import Outcomes, count, outcomes
-from worker.plan import Plan
-from worker.pool import Pool, compared_pairs, open_pool
+from worker.outcomes import Begun, Counts, Outcomes, begun_with, count, n_labelled, outcomes
+from worker.plan import Plan, stored_plan
+from worker.pool import Pool, compared_pairs, fetch_pool, open_pool
+from worker.resolving import Resolved, is_plain, resolve, until
+from worker.rules import Rules
+from worker.settings import read_settings
+from worker.several import Several, several
 
 Ints = NDArray[np.int64]
 
 # Which stream of random numbers is for what; together with the plan's seed and, for choices, the
 # claim number, they fix every draw.
-_DECIDING, _CHOOSING = 1, 2
+_DECIDING, _CHOOSING, _GOLD = 1, 2, 3
+# What votes came to: an inference takes some tenths of a second, and a turn looks three times.
+_resolved = LawCache(1 << 23)
 _BAND_CONFIDENCE = 0.95  # of bands whose width is the rule: it names no confidence itself
 
 
@@ -44,37 +58,94 @@ class Assessment:
     rule: StopRule
     strategy: Strategy
     meaning: Outcomes
+    rules: Rules
     first: Belief  # before the first label
     guard: Guard | None  # of a claim that holds at any time
+    judging: Judging | None = None  # of the task evaluate
+    begun: Begun | None = None  # labels that were there before the first one
+    several: Several | None = None  # models, if there is more than one
     # The last belief and the early claims that its prior was fitted to: the next one differs in a
     # few groups. It is the same as one that is made anew.
     _last: dict[bytes, Belief] = field(default_factory=dict, repr=False)
+    # Those at the points of the schedule before, by their tallies: of many groups each takes a
+    # second, and every turn that waits for a finding to be confirmed asks for the same ones.
+    _past: dict[bytes, Belief] = field(default_factory=dict, repr=False)
 
     def believe(self, tally: Mapping[str, int]) -> Belief:
         """Tally + prior = posterior; the empirical prior is fitted to the tally's early claims."""
-        counts = count(tally, self.meaning, self.pool.n_cells)
-        early = counts.early.tobytes() if counts.stage else b""
+        if self.judging is not None:
+            return judged(tally, self.plan, self.pool, self.judging)
+        if self.several is not None:
+            return self._of_several(self._counts(tally))
+        if not is_plain(tally, self.rules):
+            return self._in_doubt(tally, self._prior_of(tally))
+        counts = self._counts(tally)
+        is_fitted = counts.stage > 0 or (self.begun is not None and self.begun.is_sample)
+        early = counts.early.tobytes() if is_fitted else b""
         before = self._last.get(early)
         if before is None:
-            before = self._fitted(self.first, counts.early) if counts.stage else self.first
+            before = self._fitted(self.first, counts.early) if is_fitted else self.first
         belief = retallied(before, counts.all)
         self._last.clear()
         self._last[early] = belief
         return belief
 
+    def _of_several(self, counts: Counts) -> Belief:
+        """Tally + prior = posterior, of several models."""
+        assert self.several is not None, "asked of several models"
+        early = counts.early.tobytes() if counts.stage else b""
+        belief = self.several.believe(counts, self._last.get(early))
+        self._last.clear()
+        self._last[early] = belief
+        return belief
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Of the belief's groups: the pool's, or of several models what is asked of them."""
+        return self.pool.group_names if self.several is None else self.several.names
+
+    def n_helpful(self, cells: Ints) -> int:
+        """How many items of the cells (C,) can tell something: all, but for models that agree."""
+        if self.several is None:
+            return int(cells.sum())
+        return int(self.several.helpful(cells).sum())
+
     def refitted(self, belief: Belief) -> Belief:
         """The belief with its empirical prior fitted to all of its labels."""
         kinds = belief.wrong[:, None] if belief.errors is None else belief.errors.counts
-        return self._fitted(belief, np.concatenate([belief.right[:, None], kinds], axis=1))
+        counts = np.concatenate([belief.right[:, None], kinds], axis=1)
+        if self.begun is not None:  # those that tell nothing of the others
+            counts = counts - self.begun.untold
+        return self._fitted(belief, counts)
 
     def earlier(self, tally: Mapping[str, int]) -> Iterator[Belief]:
         """What was believed at the points of the schedule before the latest label, latest first.
 
         As far as the tally knows: from the labels of the first claims, whatever came after them.
         """
-        for k in range(bisect_left(POINTS, sum(tally.values())), 0, -1):
-            counts = count(tally, self.meaning, self.pool.n_cells, before=k)
-            yield self._fitted(with_tally(self.first, counts.all), counts.all)
+        for k in range(bisect_left(POINTS, n_labelled(tally)), 0, -1):
+            yield self.believed_at(tally, k)
+
+    def believed_at(self, tally: Mapping[str, int], stage: int) -> Belief:
+        """What was believed when `stage` began: after the labels of the first claims alone."""
+        if self.judging is not None:
+            return self.believe(until(tally, stage))
+        if self.several is not None:
+            counts = self._counts(tally, before=stage)
+            return self.several.believe(Counts(counts.all, counts.all, stage))
+        if not is_plain(known := until(tally, stage), self.rules):
+            early = self._votes(known, self.first).counts.all
+            return self._in_doubt(known, self._fitted(self.first, self._with_sample(early)))
+        counts = self._counts(tally, before=stage)
+        key = counts.all.tobytes()
+        found = self._past.get(key)
+        if found is None:
+            early = counts.all if self.begun is None else counts.all - self.begun.untold
+            found = self._fitted(with_tally(self.first, counts.all), early)
+            self._past[key] = found
+            for old in list(self._past)[: -max(1, self.plan.stop.looks - 1)]:
+                self._past.pop(old, None)
+        return found
 
     def decide(
         self,
@@ -95,10 +166,12 @@ class Assessment:
                 its outcome. The others' outcomes are taken at the worst by `guarantee: anytime`.
             may_be_rough: the confidence may be rough while nothing is decided.
         """
-        rule, spent = self.rule, int((belief.right + belief.wrong).sum())
-        verdict = self._asked(belief, left, rule, unclaimed, may_be_rough)
+        rule, spent = self.rule, self.spent(belief)
+        verdict = self.ask(belief, left, rule, unclaimed, may_be_rough)
         if verdict.reason != "answered" or verdict.certain or self._was_found(verdict, earlier):
             return verdict
+        if self.judging is not None and left == 0:
+            return verdict  # no vote is left that could confirm it
         is_spent = rule.budget is not None and spent >= rule.budget
         reason: Reason = "exhausted" if left == 0 else "budget" if is_spent else "open"
         return replace(verdict, reason=reason, stop=reason != "open")
@@ -107,12 +180,15 @@ class Assessment:
         """Whether the rule held at the looks before this one too, each with the same finding."""
         wanted = self.plan.stop.looks - 1
         unlimited = replace(self.rule, budget=None)
-        looks = [self._asked(before, 1, unlimited) for before in islice(earlier, wanted)]
+        # what surely does not hold is no answer, and its exact confidence is asked by nobody
+        looks = [
+            self.ask(before, 1, unlimited, may_be_rough=True) for before in islice(earlier, wanted)
+        ]
         return len(looks) == wanted and all(
             look.reason == "answered" and _finding(look) == _finding(verdict) for look in looks
         )
 
-    def _asked(
+    def ask(
         self,
         belief: Belief,
         left: int,
@@ -120,31 +196,118 @@ class Assessment:
         unclaimed: Ints | None = None,
         may_be_rough: bool = False,
     ) -> Verdict:
+        """Ask the rule once, at one look; arguments as of `decide`."""
         rng = np.random.default_rng([self.plan.seed, _DECIDING])
-        spent = int((belief.right + belief.wrong).sum())
-        unknown = None if unclaimed is None else unlabelled(belief) - unclaimed
+        spent = self.spent(belief)
+        if self.several is not None and not self.several.asked:
+            seed = self.plan.seed, _DECIDING
+            return decide_each(belief.parts, self.question, rule, spent, left, seed, may_be_rough)
+        unknown = None
+        if self.guard is not None and unclaimed is not None:
+            unknown = unlabelled(belief) - unclaimed
         return decide(
-            belief, self.question, rule, spent, left, rng, self.guard, unknown, may_be_rough
-        )
+            belief, self.question, rule, spent, left, rng, self.guard, unknown, may_be_rough,
+            None if self.pool.known is None else self.pool.known.n_items,
+        )  # fmt: skip
+
+    def spent(self, belief: Belief) -> int:
+        """How many labels the assessment took: known items cost none."""
+        if belief.n_labels is not None:
+            return belief.n_labels
+        return int((belief.right + belief.wrong).sum()) - self.pool.n_known
 
     def choose(self, belief: Belief, left: Ints, pending: Ints, claim: int) -> Choice:
         """Choose the cell of one claim; seed, claim number, belief and queue fix the choice."""
-        rng = _numbered(self.plan.seed, _CHOOSING, claim)
+        rng = self.numbers_of(claim)
+        if self.several is not None:
+            return self.several.choose(belief, left, pending, rng)
+        belief = likeliest(belief)
         if self.guard is not None and self.strategy is STRATEGIES["assay"]:
             lost = unlabelled(belief) - left - pending
             return blocking(belief, self.question, left, pending, rng, lost=lost, guard=self.guard)
         return self.strategy(belief, self.question, left, pending, rng)
 
+    def numbers_of(self, claim: int) -> np.random.Generator:
+        """The random numbers by which a claim is chosen; valid until the next claim's."""
+        return _numbered(self.plan.seed, _CHOOSING, claim)
+
+    def is_gold_due(self, claim: int) -> bool:
+        """Whether a claim is to be of a gold item; seed and claim number say it."""
+        gold = self.plan.annotation.gold
+        return gold is not None and bool(
+            _numbered(self.plan.seed, _GOLD, claim).random() < gold.rate
+        )
+
+    def votes(self, tally: Mapping[str, int]) -> Resolved | None:
+        """What the votes of a tally come to; None if every label in it is one class."""
+        if self.judging is not None or is_plain(tally, self.rules):
+            return None
+        return self._votes(tally, self._prior_of(tally))
+
+    def _prior_of(self, tally: Mapping[str, int]) -> Belief:
+        """Where the belief begins: fitted to what the votes on the early claims come to."""
+        now = stage(n_labelled(tally))
+        early = until(tally, now)
+        if not early and (self.begun is None or not self.begun.is_sample):
+            return self.first
+        if is_plain(early, self.rules):
+            plain = count(early, self.meaning, self.pool.n_cells).all
+            return self._fitted(self.first, self._with_sample(plain))
+        voted = self._votes(early, self.first).counts.all
+        return self._fitted(self.first, self._with_sample(voted))
+
+    def _in_doubt(self, tally: Mapping[str, int], prior: Belief) -> Belief:
+        found = self._votes(tally, prior)
+        if self.begun is None:
+            return with_variants(retallied(prior, found.counts.all), found.drawn)
+        drawn = tuple(counts + self.begun.all for counts in found.drawn)
+        return with_variants(retallied(prior, found.counts.all + self.begun.all), drawn)
+
+    def _counts(self, tally: Mapping[str, int], before: int | None = None) -> Counts:
+        """The tally as numbers, with the labels that were there before it."""
+        counts = count(tally, self.meaning, self.pool.n_cells, before)
+        if self.begun is None:
+            return counts
+        early = self._with_sample(counts.early)
+        return Counts(counts.all + self.begun.all, early, counts.stage)
+
+    def _with_sample(self, early: Ints) -> Ints:
+        return early if self.begun is None else early + self.begun.early
+
+    def _votes(self, tally: Mapping[str, int], prior: Belief) -> Resolved:
+        key = (
+            *(self.pool.hash, self.plan.seed, self.rules, self.plan.question),
+            *(prior.alpha.tobytes(), prior.beta.tobytes(), prior.node.tobytes()),
+            frozenset(tally.items()),
+        )
+        found: Resolved | None = _resolved.get(key)
+        if found is None:
+            found = resolve(tally, self.meaning, prior, self.rules, self.plan.seed)
+            n_floats = sum(counts.size for counts in found.drawn) + 20 * len(tally)
+            _resolved.put(key, found, n_floats + prior.alpha.size)
+        return found
+
     def _fitted(self, belief: Belief, early: Ints) -> Belief:
-        return fitted(belief, early, self.plan, self.pool, self.meaning)
+        fit = fitted if self.pool.since is None else continuing.fitted
+        return fit(belief, early, self.plan, self.pool, self.meaning)
 
 
 def _numbered(seed: int, stream: int, number: int) -> np.random.Generator:
     """The random numbers of one choice; seed and stream are the key, the number is counted in.
 
-    Philox needs no mixing of its seed, which takes as long as some strategies do.
+    Philox needs no mixing of its seed, which takes as long as some strategies do. One of a key is
+    kept and set back: use up what came before asking again, in the same thread.
     """
-    return np.random.Generator(np.random.Philox(key=[seed, stream], counter=[0, 0, 0, number]))
+    rng, start = _philox(seed, stream, get_ident())
+    start["state"]["counter"][3] = number
+    rng.bit_generator.state = start
+    return rng
+
+
+@lru_cache(maxsize=64)
+def _philox(seed: int, stream: int, thread: int) -> tuple[np.random.Generator, dict[str, Any]]:
+    philox = np.random.Philox(key=[seed, stream], counter=[0, 0, 0, 0])
+    return np.random.Generator(philox), dict(philox.state)
 
 
 def _finding(verdict: Verdict) -> tuple[frozenset[int], tuple[str, ...]]:
@@ -154,10 +317,18 @@ def _finding(verdict: Verdict) -> tuple[frozenset[int], tuple[str, ...]]:
 def assess(plan: Plan, pool: Pool) -> Assessment:
     """Join a plan with its compiled pool."""
     meaning = outcomes(plan, pool)
+    by_votes = judging(plan, pool)
+    begin = first_belief if pool.since is None else continuing.first_belief
+    begun = begun_with(pool, meaning)
+    models = several(plan, pool)
+    if models is not None:
+        first = models.first
+    else:
+        first = begin(plan, pool, meaning) if by_votes is None else judged({}, plan, pool, by_votes)
     return Assessment(
         plan=plan,
         pool=pool,
-        question=_question(plan, pool),
+        question=_question(plan, pool) if models is None else models.question,
         rule=StopRule(
             plan.stop.kind,
             plan.stop.target,
@@ -167,8 +338,12 @@ def assess(plan: Plan, pool: Pool) -> Assessment:
         ),
         strategy=STRATEGIES[plan.strategy],
         meaning=meaning,
-        first=first_belief(plan, pool, meaning),
-        guard=_guard(plan, pool),
+        rules=plan.annotation.rules,
+        first=first,
+        guard=_guard(plan, pool, begun),
+        judging=by_votes,
+        begun=begun,
+        several=models,
     )
 
 
@@ -181,23 +356,32 @@ def reopen(header: Header, pools: Path) -> Assessment:
 
     Raises:
         PoolChanged: the compiled pool is gone or was altered.
+        StoreFailed: it is not on this machine, and the store that has it cannot be reached.
     """
-    plan = Plan.model_validate_json(header.plan)
+    plan = stored_plan(header.plan)
     path = Path(header.pool_file)
     if not path.exists():
         path = pools / path.name
+    store = None if path.exists() else read_settings().pool_store
+    if store is not None:
+        fetch_pool(store, path, header.pool_sha256, header.pool_stat)
     return assess(plan, open_pool(path, header.pool_sha256, header.pool_stat))
 
 
-def _guard(plan: Plan, pool: Pool) -> Guard | None:
+def _guard(plan: Plan, pool: Pool, begun: Begun | None) -> Guard | None:
     if plan.stop.guarantee == "posterior":
         return None
     confidence = plan.stop.confidence or _BAND_CONFIDENCE
-    return Guard(forecast(pool.cell_mean_logit), 1 - confidence)
+    expected = forecast(pool.cell_mean_logit)
+    if begun is not None and not begun.is_sample:
+        expected = foreseen(expected, begun.all[:, 0], begun.all[:, 1:].sum(axis=1))
+    return Guard(expected, 1 - confidence)
 
 
 def _question(plan: Plan, pool: Pool) -> Question:
     asked = plan.question
     if asked.task == "compare":
         return Question("compare", pairs=compared_pairs(plan, pool), epsilon=plan.stop.target)
+    if asked.task == "evaluate":  # a distance is estimated; the greater, the worse
+        return Question("estimate", which="highest")
     return Question(asked.task, which=asked.which, top=asked.top, tolerance=asked.tolerance)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core import empirical, priors
+from worker.core import empirical, priors, siblings
 from worker.core.belief import Belief
 from worker.core.counts import LawCache
 from worker.core.empirical import Fit, Hyperparameters, Scores
@@ -28,7 +28,7 @@ def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
     """The belief before the first label."""
     none = np.zeros(pool.n_cells, dtype=np.int64)
     alpha, beta, node = _rates(plan, pool, meaning)
-    return Belief(
+    begun = Belief(
         group=pool.cell_group,
         size=pool.cell_size,
         right=none,
@@ -41,6 +41,7 @@ def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
         metric=meaning.metric,
         errors=_errors(plan, pool, meaning, beta),
     )
+    return _apart(begun, pool)
 
 
 def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
@@ -52,21 +53,44 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     if plan.prior.kind != "empirical" or meaning.metric.pooled:
         return belief
     key = pool.hash, early.tobytes()
-    found: tuple[Fit, Any] | None = _fits.get(key)
+    found: tuple[Fit, Any, Any] | None = _fits.get(key)
     if found is None:
         right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
         rates = empirical.fit(right, wrong, pool.cell_group, scores(pool))
         kinds = None
         if meaning.n_kinds and early[:, 1:].any():
-            kinds = fit_kinds(early[:, 1:], _share(meaning), meaning.possible)
-        found = rates, kinds
+            kinds = fit_kinds(early[:, 1:], share_of(meaning), meaning.possible)
+        level = _level(rates.mode, right, wrong, pool)
+        found = rates, kinds, level
         _fits.put(key, found, early.size + (0 if kinds is None else kinds.size))
-    rates, kinds = found
+    rates, kinds, level = found
     errors = belief.errors
     if errors is not None and kinds is not None:
         errors = Errors(errors.counts, kinds)
-    alpha, beta, node = empirical.prior_of(rates.mode, scores(pool), rates.covariance)
-    return with_prior(belief, alpha, beta, node, errors)
+    alpha, beta, node = empirical.prior_of(rates.mode, scores(pool), rates.covariance, level)
+    return _apart(with_prior(belief, alpha, beta, node, errors), pool)
+
+
+def _level(h: Hyperparameters, right: Ints, wrong: Ints, pool: Pool) -> Any:
+    """What siblings say of the cells' groups; None where no groups have parents."""
+    if pool.parents is None:
+        return None
+    found = siblings.levels(h, scores(pool), right, wrong, pool.cell_group, pool.parents.of_group)
+    return tuple(of_group[pool.cell_group] for of_group in found)
+
+
+def _apart(belief: Belief, pool: Pool) -> Belief:
+    """The belief in which known items tell nothing of the others.
+
+    They lie in cells of their own. The same prior at every node makes their outcomes equally likely
+    at all of them, so that they do not move the nodes' weights.
+    """
+    if pool.known is None or pool.known.use != "known":
+        return belief
+    alpha, beta = belief.alpha.copy(), belief.beta.copy()
+    is_known = pool.known.n_items > 0
+    alpha[is_known] = beta[is_known] = 1.0
+    return with_prior(belief, alpha, beta, belief.node, belief.errors)
 
 
 def scores(pool: Pool) -> Scores:
@@ -75,6 +99,11 @@ def scores(pool: Pool) -> Scores:
         return Scores(np.zeros(pool.n_cells), np.zeros(pool.n_cells))
     filled = pool.group_size > 0
     centre = np.average(pool.group_mean_logit[filled], weights=pool.group_size[filled])
+    if pool.has_children:  # each has a level of its own, as far as its scores tell
+        n = pool.cell_size.astype(np.float64)
+        sums = np.bincount(pool.cell_unit, weights=pool.cell_mean_logit * n)
+        means = sums / np.maximum(np.bincount(pool.cell_unit, weights=n), 1)
+        return Scores(pool.cell_mean_logit, (means - centre)[pool.cell_unit])
     return Scores(pool.cell_mean_logit, (pool.group_mean_logit - centre)[pool.cell_group])
 
 
@@ -104,7 +133,7 @@ def _errors(plan: Plan, pool: Pool, meaning: Outcomes, beta: Any) -> Errors | No
         return None
     counts = np.zeros((pool.n_cells, meaning.n_kinds), dtype=np.int64)
     if plan.prior.kind == "empirical":
-        return Errors(counts, fit_kinds(counts, _share(meaning), meaning.possible))
+        return Errors(counts, fit_kinds(counts, share_of(meaning), meaning.possible))
     if plan.prior.kind == "informative":
         assert meaning.share is not None, "an informative prior of errors has probabilities"
         kinds = expected_kinds(meaning.share, meaning.possible, 1.0, 0.0)
@@ -113,6 +142,6 @@ def _errors(plan: Plan, pool: Pool, meaning: Outcomes, beta: Any) -> Errors | No
     return Errors(counts, beta[:, None] * kinds)
 
 
-def _share(meaning: Outcomes) -> Any:
+def share_of(meaning: Outcomes) -> Any:
     """The classifier's shares for the kinds, or the numbers of their classes if it gives none."""
     return meaning.n_classes.astype(np.float64) if meaning.share is None else meaning.share

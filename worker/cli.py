@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import Any
 import click
 
 from connector.errors import ConnectorError
-from worker import cli_life, cli_processes, cli_simulate
-from worker.cli_parts import JSON, PLAN, office_here, show
+from worker import cli_evaluate, cli_life, cli_processes, cli_report, cli_simulate
+from worker.cli_parts import JSON, PLAN, complain, office_here, quiet_if, show
 from worker.errors import AssayError
+from worker.logs import write_logs
 from worker.settings import read_settings
 
 
@@ -27,13 +27,12 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except (AssayError, ConnectorError) as error:
-            click.echo(f"Error: {error}", err=True)
+            complain(str(error))
             ctx.exit(1)
         except RedisError as error:
-            click.echo(
-                f"Error: the server that keeps the state failed ({type(error).__name__}: {error}). "
-                "Check that it runs and has memory and disk left; `assay doctor` looks at it.",
-                err=True,
+            complain(
+                f"the server that keeps the state failed ({type(error).__name__}: {error}). "
+                "Check that it runs and has memory and disk left; `assay doctor` looks at it."
             )
             ctx.exit(1)
         except OSError as error:
@@ -41,7 +40,7 @@ class _Group(click.Group):
             # closes, and anything else is ours.
             if error.filename is None:
                 raise
-            click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
+            complain(f"{error.filename}: {error.strerror}.")
             ctx.exit(1)
 
 
@@ -52,11 +51,12 @@ def cli() -> None:
 
     It labels the items that tell most, and stops when the question is answered.
     """
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
+    write_logs("text")
 
 
 @click.command()
-@click.argument("predictions", type=click.Path(path_type=Path))
+@click.argument("predictions", type=click.Path(path_type=Path), required=False)
+@click.option("--project", type=int, help="A Label Studio project with tasks and predictions.")
 @click.option("--plan", "plan", type=click.Path(path_type=Path), default=Path("plan.yaml"))
 @click.option("--id", "id_column", help="The column that names each item.")
 @click.option("--predicted", help="The column of the predicted class.")
@@ -65,7 +65,8 @@ def cli() -> None:
 @click.option("--force", is_flag=True, help="Replace the plan if it is there.")
 @JSON
 def init(
-    predictions: Path,
+    predictions: Path | None,
+    project: int | None,
     plan: Path,
     id_column: str | None,
     predicted: str | None,
@@ -74,19 +75,26 @@ def init(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a commented plan for a file of PREDICTIONS."""
+    """Write a commented plan for a file of PREDICTIONS, or for a project that holds them."""
     from worker.plan.drafting import draft_plan
+    from worker.project_pool import draft_from_project
 
+    if (predictions is None) == (project is None):
+        raise click.UsageError("Name a file of PREDICTIONS, or a project with --project.")
     if plan.exists() and not force:
         raise AssayError(f"{plan} is there already; choose another with --plan, or say --force.")
-    text = draft_plan(
-        predictions,
-        plan,
-        id=id_column,
-        predicted=predicted,
-        score=score,
-        data=list(data) or None,
-    )
+    if predictions is None:
+        assert project is not None, "one of the two is there"
+        text = draft_from_project(project)
+    else:
+        text = draft_plan(
+            predictions,
+            plan,
+            id=id_column,
+            predicted=predicted,
+            score=score,
+            data=list(data) or None,
+        )
     plan.write_text(text, encoding="utf-8")
     show({"plan": str(plan)}, as_json, f"Wrote {plan}. Read it, then: assay check {plan}")
 
@@ -99,7 +107,7 @@ def check(plan: Path, as_json: bool) -> None:
     from worker.printing import pool_text
     from worker.starting import check_plan
 
-    checked = check_plan(plan, read_settings().pools)
+    checked = check_plan(plan, read_settings().pools, quiet_if(as_json), office_here)
     for warning in checked.warnings:
         click.echo(f"Note: {warning}", err=True)
     pool = checked.pool
@@ -151,17 +159,20 @@ for command in (
     check,
     cli_simulate.plan_labels,
     cli_simulate.simulate,
+    cli_evaluate.evaluate,
     cli_life.start,
     cli_life.status,
     cli_life.pause,
     cli_life.resume,
     cli_life.stop,
     cli_life.export,
+    cli_life.bring,
     cli_life.replay,
     cli_processes.up,
     cli_processes.worker,
     cli_processes.watch,
     cli_processes.serve,
+    cli_report.report,
     doctor,
     cli_processes.demo,
 ):

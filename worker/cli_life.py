@@ -94,19 +94,47 @@ def stop(assessment: str, as_json: bool) -> None:
 @click.option("--to", "target", type=click.Path(path_type=Path), help="A file; else it is printed.")
 @JSON
 def export(assessment: str, target: Path | None, as_json: bool) -> None:
-    """Write all that is kept of an ASSESSMENT as JSON."""
+    """Write all that is kept of an ASSESSMENT as JSON; pause it first to move it."""
     from worker.assessment import reopen
+    from worker.moving import pack
     from worker.replaying import export as collect
 
     with office_here() as office:
         work = reopen(office.header(assessment), office.settings.pools)
-        kept = collect(work, office.ledger(assessment))
-    text = json.dumps(kept, ensure_ascii=False, indent=None if as_json else 2)
+        value = collect(work, office.ledger(assessment), pack(office.state, assessment))
+    text = json.dumps(value, ensure_ascii=False, indent=None if as_json else 2)
     if target is None:
         click.echo(text)
         return
     target.write_text(text + "\n", encoding="utf-8")
-    show({"file": str(target)}, as_json, f"Wrote {target}.")
+    show(
+        {"file": str(target), "pool": str(work.pool.path)},
+        as_json,
+        f"Wrote {target}. To move the assessment take its pool along: {work.pool.path}.",
+    )
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option(
+    "--pool",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The compiled pool, as `assay export` named it.",
+)
+@JSON
+def bring(file: Path, pool: Path | None, as_json: bool) -> None:
+    """Take over the assessment in a FILE that `assay export` wrote; it arrives paused."""
+    from worker.moving import take_over
+
+    with office_here() as office:
+        header = take_over(office, file, pool)
+        status = office.ledger(header.assessment).standing().status
+    more = f" `assay resume {header.assessment}` goes on with it." if status == "paused" else ""
+    show(
+        {"assessment": header.assessment, "project": header.project, "status": status},
+        as_json,
+        f"{header.assessment} is here now, {status}.{more}",
+    )
 
 
 @click.command()
@@ -124,6 +152,7 @@ def replay(assessment: str, as_json: bool) -> None:
         "is_equal": result.is_equal,
         "answers": result.answers,
         "labels": result.labels,
+        "items_judged_otherwise": list(result.items_judged_otherwise),
         "tally_differences": {k: list(v) for k, v in result.tally_differences.items()},
         "items_queued_twice": result.items_queued_twice,
         "choices": result.choices,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from worker.logs import Format, are_json, write_logs
 from worker.settings import read_settings
 
 if TYPE_CHECKING:
@@ -20,16 +23,37 @@ ASSESSMENT = click.argument("assessment")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for scripts.")
 
 
+def _write_logs(_context: click.Context, _option: click.Parameter, form: Format) -> Format:
+    os.environ["ASSAY_LOG"] = form  # for the processes that this one starts
+    write_logs(form)
+    return form
+
+
+LOGS = click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    envvar="ASSAY_LOG",
+    default="text",
+    show_default=True,
+    expose_value=False,
+    callback=_write_logs,
+    help="json: one object a line, with the assessment, revision and job. [env: ASSAY_LOG]",
+)
+
+
 @contextmanager
 def office_here() -> Iterator[Office]:
     """The servers and settings of this machine, as long as a command works."""
     from worker.embedded import server
     from worker.office import Office
+    from worker.server import check
 
     settings = read_settings()
     with server(settings.home, settings.redis_url) as url:
         opened = Office(settings, url)
         try:
+            if settings.state_url:
+                check(opened.state, settings.state_url)
             yield opened
         finally:
             opened.close()
@@ -41,8 +65,19 @@ def show(value: Any, as_json: bool, text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Tell people what goes on, beside the result."""
-    click.echo(text, err=True)
+    """Tell people what goes on, beside the result; where logs are JSON, in a line of theirs."""
+    if are_json():
+        logging.getLogger("worker").info("%s", text)
+    else:
+        click.echo(text, err=True)
+
+
+def complain(text: str) -> None:
+    """Say why a command failed."""
+    if are_json():
+        logging.getLogger("worker").error("%s", text)
+    else:
+        click.echo(f"Error: {text}", err=True)
 
 
 def quiet_if(as_json: bool) -> Callable[[str], None]:

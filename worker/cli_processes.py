@@ -8,7 +8,7 @@ from threading import Event
 
 import click
 
-from worker.cli_parts import office_here, say
+from worker.cli_parts import LOGS, office_here, say
 
 PORT = click.IntRange(0, 65535)
 SECONDS = click.FloatRange(min=0.05)
@@ -24,6 +24,7 @@ def _stop_event() -> Event:
 
 @click.command()
 @click.option("--burst", is_flag=True, help="End when no job is left.")
+@LOGS
 def worker(burst: bool) -> None:
     """Take turns of the loop as they are asked for (run as many as you like)."""
     from worker.jobs import work
@@ -36,6 +37,7 @@ def worker(burst: bool) -> None:
 @click.option(
     "--every", type=SECONDS, default=3.0, show_default=True, help="Seconds between two rounds."
 )
+@LOGS
 def watch(every: float) -> None:
     """Ask for a turn of every assessment every few seconds: the truth, webhooks or not."""
     from worker.schedule import watch as keep_watch
@@ -45,14 +47,23 @@ def watch(every: float) -> None:
         keep_watch(office, every, stop)
 
 
+HOST = click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Any but a loopback one needs ASSAY_DASHBOARD_TOKEN.",
+)
+
+
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True)
+@HOST
 @click.option("--port", type=PORT, default=8765, show_default=True, help="0: any free one.")
 @click.option(
     "--public-url", help="How Label Studio reaches the receiver, if not by host and port."
 )
+@LOGS
 def serve(host: str, port: int, public_url: str | None) -> None:
-    """Receive Label Studio's webhooks."""
+    """Receive Label Studio's webhooks, and show the dashboard, /metrics and /readyz."""
     from worker.serving import serve as receive
 
     with office_here() as office:
@@ -62,36 +73,42 @@ def serve(host: str, port: int, public_url: str | None) -> None:
 @click.command()
 @click.argument("plan", required=False, type=click.Path(path_type=Path))
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
+@HOST
 @click.option(
     "--port",
     type=PORT,
     default=8765,
     show_default=True,
-    help="The receiver's; 0: any free one.",
+    help="Of receiver and dashboard; 0: any free one.",
 )
 @click.option("--public-url", help="How Label Studio reaches the receiver.")
 @click.option(
     "--every", type=SECONDS, default=3.0, show_default=True, help="The watcher's seconds."
 )
-def up(plan: Path | None, workers: int, port: int, public_url: str | None, every: float) -> None:
+@LOGS
+def up(
+    plan: Path | None, workers: int, host: str, port: int, public_url: str | None, every: float
+) -> None:
     """Run everything on this machine until Ctrl-C; with a PLAN, begin it or go on with it."""
     from worker.serving import port_is_free
     from worker.starting import start_or_go_on
     from worker.upkeep import environment, keep_up
+    from worker.web.security import gate
 
     stop = _stop_event()
-    port_is_free(port)
+    gate(host, public_url)  # without its token the receiver would end again and again
+    port_is_free(host, port)
     with office_here() as office:
         settings = office.settings
         env = environment(settings)
         if plan is not None:
             click.echo(start_or_go_on(plan, office, say))
-        receiver = ["serve", "--port", str(port)]
+        receiver = ["serve", "--host", host, "--port", str(port)]
         if public_url:
             receiver += ["--public-url", public_url]
         children = [("receiver", receiver), ("watcher", ["watch", "--every", str(every)])]
         children += [(f"worker-{n + 1}", ["worker"]) for n in range(workers)]
-        click.echo("Everything is up; Ctrl-C ends it. See `assay status`.", err=True)
+        say("Everything is up; Ctrl-C ends it. See `assay status`.")
         keep_up(
             settings,
             env,
@@ -100,7 +117,7 @@ def up(plan: Path | None, workers: int, port: int, public_url: str | None, every
             stop,
             settings.home / "up.pids",
         )
-    click.echo("Ended. Nothing is lost: `assay up` goes on where it was.", err=True)
+    say("Ended. Nothing is lost: `assay up` goes on where it was.")
 
 
 @click.command()

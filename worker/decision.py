@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from worker.annotating import annotation_of
 from worker.assessment import Assessment
-from worker.core.anytime.guarantee import ends, misses
-from worker.core.belief import Belief, group_labelled, group_right, group_size, unlabelled
-from worker.core.confusion import confusion_mean
-from worker.core.entries import confusion_interval
-from worker.core.posterior import highest_density_interval, interval, mean
+from worker.changing import continuation
+from worker.core.belief import Belief
 from worker.core.stopping import Verdict
-from worker.filling import unclaimed_cells
+from worker.evidence import group_rows, pair_rows, rounded
 from worker.ledger import Header, Standing
 from worker.plan import Plan
-from worker.standings import Standings, standings
+from worker.rivals import models_of
+from worker.standings import standings
 from worker.wording import finding, guarantee_means, headline, headline_by_hand
 
 VERSION = 1
@@ -52,7 +49,8 @@ def decision(
     if since is not None:
         text = f"Later labels: the finding is {since}. {text}"
     found = standings(belief)
-    states = [u.state for u in standing.unsettled.values()]
+    # of the pool, and counted as unlabelled
+    states = [u.state for u in standing.unsettled.values() if u.cell >= 0 and u.outcome is None]
     body: dict[str, Any] = {
         "version": VERSION,
         "assessment": header.assessment,
@@ -62,39 +60,28 @@ def decision(
         "since": since,
         "text": text,
         "finding": finding(assessment, belief, verdict),
-        "chosen": [assessment.pool.group_names[g] for g in verdict.chosen],
+        "chosen": [assessment.group_names[g] for g in verdict.chosen],
         "confidence": verdict.confidence,
         "value": verdict.value,
         "is_certain": verdict.certain,
-        "pairs": _pairs(assessment, verdict),
-        "question": _question(plan),
-        "rule": {
-            "kind": assessment.rule.kind,
-            "target": assessment.rule.target,
-            "confidence": assessment.rule.confidence,
-            "budget": assessment.rule.budget,
-            "min_per_group": plan.stop.min_per_group,
-            "looks": plan.stop.looks,
-        },
+        "pairs": pair_rows(assessment, verdict),
+        "question": question_of(plan),
+        "rule": rule_of(assessment),
         "guarantee": plan.stop.guarantee,
         "guarantee_means": guarantee_means(assessment),
         "labels": verdict.labels,
         "pool_items": assessment.pool.n_items,
+        "known": known_of(assessment),
         "claims": standing.claims,
         "annotators": len(standing.authors),
+        "annotation": annotation_of(assessment, standing),
         "rejected": standing.n_rejected,
         "skipped_items": states.count("skipped"),
         "deleted_items": states.count("deleted"),
-        "groups": [
-            row | place | band
-            for row, place, band in zip(
-                groups(assessment, belief),
-                _places(found),
-                _bands(assessment, belief, standing),
-                strict=True,
-            )
-        ],
-        "overall": dict(zip(("mean", "low", "high"), map(_rounded, found.overall), strict=True)),
+        "groups": group_rows(assessment, belief, standing, found),
+        "evaluation": evaluation_of(assessment, belief),
+        "continues": continues_of(assessment, belief, standing.tally),
+        "overall": dict(zip(("mean", "low", "high"), map(rounded, found.overall), strict=True)),
         "revision": standing.revision,
         "seed": plan.seed,
         "strategy": plan.strategy,
@@ -103,84 +90,75 @@ def decision(
         "plan_hash": header.plan_hash,
         "pool_hash": header.pool_hash,
         "project": header.project,
-        "versions": {
-            "assay": version("assay"),
-            "numpy": version("numpy"),
-            "scipy": version("scipy"),
-            "python": platform.python_version(),
-        },
+        "versions": versions(),
         "decided_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    if assessment.several is not None:
+        body["models"] = models_of(assessment.several, belief, verdict)
     return json.dumps(body, ensure_ascii=False)
 
 
-def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
-    """The posterior of every group's value, in the pool's order; an empty group has no numbers.
-
-    mean, low to high: of the metric's value, with the equal-tailed 95% interval; hpdi_low to
-    hpdi_high: the narrowest one. For the metric confusion these are of the accuracy, and
-    `confusion`, `confusion_low` and `confusion_high` have the share of every true class among the
-    group's items: mean and 95% interval.
-    """
-    size, labelled, right = group_size(belief), group_labelled(belief), group_right(belief)
-    bounds = np.column_stack([mean(belief), interval(belief), highest_density_interval(belief)])
-    names = ("mean", "low", "high", "hpdi_low", "hpdi_high")
-    of_classes: dict[str, NDArray[np.float64]] = {}
-    if belief.metric.kind == "confusion":
-        low, high = np.moveaxis(confusion_interval(belief), 2, 0)
-        means = confusion_mean(belief)
-        of_classes = {"confusion": means, "confusion_low": low, "confusion_high": high}
-    rows = []
-    for g, name in enumerate(assessment.pool.group_names):
-        row: dict[str, Any] = {"group": name, "size": int(size[g])}
-        row |= {"labelled": int(labelled[g]), "right": int(right[g])}
-        row |= dict(zip(names, map(_rounded, bounds[g]), strict=True))
-        for key, shares in of_classes.items():
-            row[key] = _by_class(assessment, g, shares[g]) if size[g] else None
-        rows.append(row)
-    return rows
-
-
-def _by_class(assessment: Assessment, g: int, shares: NDArray[np.float64]) -> dict[str, float]:
-    """True class -> share: the first is that of the right answers, the rest of each kind of error.
-
-    The metric confusion has one group for each predicted class.
-    """
+def evaluation_of(assessment: Assessment, belief: Belief) -> dict[str, Any] | None:
+    """What the task evaluate measures, on what; `overall` is then the mean and its HPDI."""
+    plan = assessment.plan
+    if belief.judged is None or plan.evaluate is None:
+        return None
     return {
-        name: float(round(shares[0] if k == g else shares[1 + k], 6))
-        for k, name in enumerate(assessment.pool.classes)
+        "measure": plan.evaluate.measure,
+        "level": plan.evaluate.level,
+        "interval": "hpdi",
+        "votes": belief.judged.n_votes,
+        "per_item": plan.annotation.per_item,
     }
 
 
-def _places(found: Standings) -> list[dict[str, float | None]]:
-    names = ("p_lowest", "p_highest", "rank", "rank_low", "rank_high")
-    columns = [getattr(found, name) for name in names]
-    return [dict(zip(names, map(_rounded, row), strict=True)) for row in np.column_stack(columns)]
+def continues_of(
+    assessment: Assessment, belief: Belief, tally: Mapping[str, int]
+) -> dict[str, Any] | None:
+    """What changed since the assessment that this one continues, in short; None if it is none."""
+    told = continuation(assessment, belief, tally)
+    if told is None:
+        return None
+    return {
+        "assessment": told.assessment,
+        "labels": told.labels,
+        "left_out": told.left_out,
+        "believed": told.whole.believed,
+        "changed": list(told.changed),
+        "is_pool_changed": told.whole.is_changed,
+        "text": list(told.text),
+    }
 
 
-def _bands(
-    assessment: Assessment, belief: Belief, standing: Standing
-) -> list[dict[str, float | None]]:
-    """What holds of each group's value at any time, if that is what the plan asks for."""
-    guard = assessment.guard
-    if guard is None:
-        return [{} for _ in assessment.pool.group_names]
-    unknown = unlabelled(belief) - unclaimed_cells(assessment, standing)
-    band = ends(belief, unknown, guard, *misses(belief, assessment.question, guard.miss))
-    return [
-        {"band_low": _rounded(low), "band_high": _rounded(high)}
-        for low, high in zip(band.low, band.high, strict=True)
-    ]
+def known_of(assessment: Assessment) -> dict[str, Any] | None:
+    """The items whose class was known before the first label: how many, and how they are used."""
+    known = assessment.pool.known
+    return None if known is None else {"items": assessment.pool.n_known, "use": known.use}
 
 
-def _rounded(number: float) -> float | None:
-    return None if np.isnan(number) else round(float(number), 6)
-
-
-def _question(plan: Plan) -> dict[str, Any]:
+def question_of(plan: Plan) -> dict[str, Any]:
     """The question as the plan has it; of its files the names only."""
     names = {key.removeprefix("question."): path.name for key, path in plan.question.paths.items()}
     return plan.question.model_dump(mode="json") | names
+
+
+def rule_of(assessment: Assessment) -> dict[str, Any]:
+    """The stop rule as plain values."""
+    rule, stop = assessment.rule, assessment.plan.stop
+    return {
+        "kind": rule.kind,
+        "target": rule.target,
+        "confidence": rule.confidence,
+        "budget": rule.budget,
+        "min_per_group": stop.min_per_group,
+        "looks": stop.looks,
+    }
+
+
+def versions() -> dict[str, str]:
+    """What computed the numbers."""
+    ours = {name: version(name) for name in ("assay", "numpy", "scipy")}
+    return ours | {"python": platform.python_version()}
 
 
 def compared(published: dict[str, Any], assessment: Assessment, verdict: Verdict) -> Since:
@@ -189,24 +167,10 @@ def compared(published: dict[str, Any], assessment: Assessment, verdict: Verdict
     `overturned`: the finding is another one. `weakened`: it is the same, but was conclusive and
     would not be published today. Else `confirmed`.
     """
-    chosen = [assessment.pool.group_names[g] for g in verdict.chosen]
-    regions = [pair["region"] for pair in _pairs(assessment, verdict)]
+    chosen = [assessment.group_names[g] for g in verdict.chosen]
+    regions = [pair["region"] for pair in pair_rows(assessment, verdict)]
     was = [pair["region"] for pair in published["pairs"]]
     if set(chosen) != set(published["chosen"]) or regions != was:
         return "overturned"
     holds = verdict.reason == "answered" or verdict.certain
     return "weakened" if published["is_conclusive"] and not holds else "confirmed"
-
-
-def _pairs(assessment: Assessment, verdict: Verdict) -> list[dict[str, Any]]:
-    names = assessment.pool.group_names
-    return [
-        {
-            "groups": [names[p.g1], names[p.g2]],
-            "region": p.region,
-            "below": p.p_below,
-            "within": p.p_within,
-            "above": p.p_above,
-        }
-        for p in verdict.pairs
-    ]

@@ -21,6 +21,7 @@ from connector.annotator import Annotator, AnnotatorError, sign_up
 from worker.embedded import server
 from worker.errors import AssayError
 from worker.office import Office
+from worker.report.making import make_now
 from worker.settings import Settings, read_settings
 from worker.starting import start
 from worker.status import Status, status_of
@@ -54,7 +55,15 @@ def run(*, by_hand: bool, keep: bool, stop: Event) -> None:
                 "ASSAY_WEBHOOK_SECRET": secrets.token_hex(24),
             }
         )
-        os.environ.pop("REDIS_URL", None)
+        for name in (
+            "REDIS_URL",
+            "ASSAY_STATE_URL",
+            "LABEL_STUDIO_API_KEY",
+            "ASSAY_WEBHOOK_SECRET",
+        ):
+            os.environ.pop(f"{name}_FILE", None)
+        for name in ("REDIS_URL", "ASSAY_STATE_URL"):
+            os.environ.pop(name, None)
         with server(home, None) as url:
             office = Office(settings, url)
             try:
@@ -135,6 +144,7 @@ def _conclude(office: Office, status: Status, page: str, took_s: float) -> None:
     click.echo("")
     click.echo(decision["text"])
     click.echo(f"The decision with its evidence: {path}")
+    click.echo(f"The report on a page: {make_now(office, status.header.assessment)}")
     click.echo(f"What the annotators see now (only while Label Studio is up: --keep): {page}")
     click.echo(
         f"{decision['labels']} annotations by {decision['annotators']} annotators, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,15 +12,18 @@ import httpx
 
 from connector.desk import connect as connect_label_studio
 from connector.errors import ConnectorError
-from connector.settings import label_studio_settings
+from connector.settings import label_studio_settings, other_servers, secret
 from worker.embedded import find_binary
+from worker.notices.outbox import given_up
 from worker.office import Office
 from worker.schedule import HEARTBEAT
 from worker.server import check
 from worker.serving import RECEIVER
-from worker.settings import Settings
+from worker.settings import SECRETS, Settings
 
-OLDEST_LABEL_STUDIO = (1, 20)
+# The oldest that passes the tests of the desk (`make compat`). Before 1.17 there are no personal
+# access tokens: a legacy token is needed.
+OLDEST_LABEL_STUDIO = (1, 11)
 LARGEST_CLOCK_DIFFERENCE_S = 60.0
 
 
@@ -36,15 +40,37 @@ class Finding:
 def examine(settings: Settings, office: Office) -> Iterator[Finding]:
     """Yield findings one by one, the server first."""
     yield Finding("Python", platform.python_version())
+    yield _secrets()
     yield from _server(settings, office)
-    yield from _label_studio()
+    yield from _label_studios()
     yield from _receiver(office)
     yield from _people_of_ours(office)
 
 
+def _secrets() -> Finding:
+    """Where each secret comes from; never what it is."""
+    seen, cures = [], []
+    for name in SECRETS:
+        try:
+            found = secret(name)
+        except ConnectorError as error:
+            cures.append(str(error))
+            continue
+        if found is not None:
+            is_file = bool(os.environ.get(f"{name}_FILE"))
+            seen.append(f"{name} from a {'file' if is_file else 'variable'}")
+    return Finding("Secrets", ", ".join(seen) or "none", " ".join(cures), is_fatal=bool(cures))
+
+
 def _server(settings: Settings, office: Office) -> Iterator[Finding]:
-    seen = check(office.state, office.url)
-    where = "REDIS_URL" if settings.redis_url else f"embedded, {find_binary().source}"
+    seen = check(office.state, settings.state_url or office.url)
+    where = (
+        "ASSAY_STATE_URL"
+        if settings.state_url
+        else "REDIS_URL"
+        if settings.redis_url
+        else f"embedded, {find_binary().source}"
+    )
     yield Finding("Server", f"{seen['server']} {seen['version']} ({where})")
     yield Finding("Eviction", seen["policy"])
     yield Finding(
@@ -57,21 +83,37 @@ def _server(settings: Settings, office: Office) -> Iterator[Finding]:
     )
 
 
-def _label_studio() -> Iterator[Finding]:
+def _label_studios() -> Iterator[Finding]:
+    """The server of LABEL_STUDIO_URL, and those that have tokens of their own."""
+    try:
+        others = other_servers()
+    except ConnectorError as error:
+        yield Finding("Label Studio", "not usable", str(error), is_fatal=True)
+        return
+    if not others or os.environ.get("LABEL_STUDIO_URL"):
+        yield from _label_studio(None)
+    for url in others:
+        yield from _label_studio(url)
+
+
+def _label_studio(url: str | None) -> Iterator[Finding]:
     from connector.project import look_at_server
 
     try:
-        settings = label_studio_settings()
+        settings = label_studio_settings(url)
         client = connect_label_studio(settings)
         seen = look_at_server(client, settings.url)
     except ConnectorError as error:
         yield Finding("Label Studio", "not usable", str(error), is_fatal=True)
         return
     number = tuple(int(part) for part in seen.version.split(".")[:2] if part.isdigit())
+    oldest = ".".join(map(str, OLDEST_LABEL_STUDIO))
     yield Finding(
         "Label Studio",
         f"{seen.version} at {settings.url}, as {seen.user}",
-        "" if number >= OLDEST_LABEL_STUDIO else "older than what Assay is tested with; upgrade it",
+        ""
+        if number >= OLDEST_LABEL_STUDIO
+        else f"older than {oldest}, the oldest that Assay was tried with; upgrade it",
     )
     is_personal = settings.token.count(".") == 2
     yield Finding("Token", "personal access token" if is_personal else "legacy token")
@@ -126,3 +168,8 @@ def _people_of_ours(office: Office) -> Iterator[Finding]:
         error = office.ledger(assessment).notes().get("error", "")
         if error:
             yield Finding(f"Assessment {assessment}", "its last turn failed", error)
+        if failed := office.ledger(assessment).notes().get("report_error", ""):
+            yield Finding(f"Reports of {assessment}", "the last one failed", failed)
+        if lost := given_up(office.ledger(assessment)):
+            seen = f"{len(lost)} could not be delivered"
+            yield Finding(f"Notices of {assessment}", seen, f"the last one: {lost[-1].error}")

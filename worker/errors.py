@@ -21,6 +21,10 @@ class PlanError(AssayError):
         super().__init__(message)
 
 
+class NewerPlan(AssayError):
+    """A stored plan has something in it that this release does not know."""
+
+
 class PredictionsError(AssayError):
     """The predictions file (or a file that belongs to it) cannot be used; names the rows."""
 

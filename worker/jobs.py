@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import time
 import uuid
 from contextlib import suppress
 
@@ -14,14 +15,22 @@ from rq.queue import Queue
 from rq.worker import SimpleWorker
 
 from connector.errors import ConnectorError
+from worker.admitting import PlainJob, refusal
+from worker.core.stopping import Verdict
+from worker.counters import count_failure, count_turn, webhooks
 from worker.errors import AssayError
+from worker.logs import at_work, now_at
 from worker.loop import advance as take_turn
-from worker.office import JOB, QUEUE, Office
+from worker.notices import outbox
+from worker.notices.happenings import note_decisions
+from worker.notices.sending import send
+from worker.office import DELIVER_JOB, JOB, QUEUE, REPORT_JOB, Office
+from worker.plan import stored_plan
 from worker.simulate import spread
 
 log = logging.getLogger(__name__)
 
-ALLOWED = {JOB, spread.JOB}
+ALLOWED = {JOB, REPORT_JOB, DELIVER_JOB, spread.JOB}
 # As many turns as one job takes while new wakes keep coming; then others get their share.
 TURNS = 5
 
@@ -44,10 +53,12 @@ def advance(assessment: str) -> None:
     except (AssayError, ConnectorError) as error:
         # The watcher tries again; a failed job would only stand in the way.
         ledger.note(error=f"{type(error).__name__}: {error}")
+        count_failure(_office.state, assessment)
         log.warning("%s: %s", assessment, error)
     except Exception as error:
         with suppress(RedisError):
             ledger.note(error=f"{type(error).__name__}: {error}")
+            count_failure(_office.state, assessment)
         raise
 
 
@@ -59,14 +70,54 @@ def _turns(office: Office, assessment: str) -> None:
         folder = office.folder(assessment)
         # A name for the turn: after an import in doubt this worker waits as others do.
         holder = f"{_process}-{begun}"
+        heard, began_s = webhooks(office.state, assessment), time.perf_counter()
+        now_at(revision=ledger.revision())
         verdict = take_turn(case.assessment, case.header, ledger, case.desk, folder, holder)
         if verdict is None:
             return  # the one who is at it sees that the count grew, and takes another turn
+        took_s = time.perf_counter() - began_s
+        count_turn(office.state, assessment, took_s, heard)
+        note_decisions(ledger, case.assessment.plan)
+        if log.isEnabledFor(logging.INFO):
+            now_at(revision=ledger.revision())
+            log.info("turn taken", extra={"facts": _facts(verdict, took_s)})
         if ledger.notes().get("error"):
             ledger.note(error="")
         if ledger.wakes() == begun:
             return
     office.wake(assessment)
+
+
+def _facts(verdict: Verdict, took_s: float) -> dict[str, object]:
+    return {
+        "labels": verdict.labels,
+        "confidence": verdict.confidence,
+        "seconds": round(took_s, 4),
+    }
+
+
+def report(assessment: str, slot: int) -> None:
+    """Make the report of a slot."""
+    from worker.report.making import make_scheduled  # pictures take long to import
+
+    assert _office is not None, "a worker opens its office before it takes jobs"
+    try:
+        make_scheduled(_office, assessment, slot)
+    except Exception as error:
+        # The watcher asks again, and tells people if it lasts.
+        with suppress(RedisError):
+            text = f"{type(error).__name__}: {error}"
+            _office.ledger(assessment).note(report_error=f"no report could be made: {text}")
+        log.warning("%s: no report could be made: %s", assessment, error)
+        if not isinstance(error, AssayError | OSError):
+            raise
+
+
+def deliver(assessment: str) -> None:
+    """Try to deliver what is due in the outbox."""
+    assert _office is not None, "a worker opens its office before it takes jobs"
+    plan = stored_plan(_office.header(assessment).plan)
+    outbox.deliver(_office.ledger(assessment), plan, send, time.time)
 
 
 class AssayWorker(SimpleWorker):
@@ -77,10 +128,14 @@ class AssayWorker(SimpleWorker):
     """
 
     def perform_job(self, job: Job, queue: Queue) -> bool:
-        if job.func_name in ALLOWED:
-            return bool(super().perform_job(job, queue))
-        log.error("refused the job %s: %s is not on the allow-list", job.id, job.func_name)
-        self.handle_job_failure(job, queue, exc_string=f"{job.func_name} is not allowed here")
+        why = refusal(job, ALLOWED)
+        if why is None:
+            about = {"assessment": str(job.args[0])} if job.func_name == JOB else {}
+            with at_work(job=job.id, **about):
+                return bool(super().perform_job(job, queue))
+        log.error("refused the job %s: %s", job.id, why)
+        job.retries_left = None  # a refused job must not come again and again
+        self.handle_job_failure(job, queue, exc_string=f"refused: {why}")
         return False
 
 
@@ -91,12 +146,14 @@ def work(office: Office, *, burst: bool = False) -> None:
     open_office(office)
     # Runs of simulations only while no assessment asks for a turn.
     queues = [
-        Queue(q, connection=office.jobs, serializer=JSONSerializer) for q in (QUEUE, spread.QUEUE)
+        Queue(q, connection=office.jobs, serializer=JSONSerializer, job_class=PlainJob)
+        for q in (QUEUE, spread.QUEUE)
     ]
     worker = AssayWorker(
         queues,
         connection=office.jobs,
         serializer=JSONSerializer,
+        job_class=PlainJob,
         worker_ttl=30,
         maintenance_interval=30,
     )

@@ -13,20 +13,25 @@ from rq import Queue
 from rq.exceptions import DuplicateJobError
 from rq.serializers import JSONSerializer
 
-from connector.desk import Desk, LabelStudioDesk
-from connector.desk import connect as connect_label_studio
 from connector.labels import Schema
+from connector.port import Desk
 from connector.settings import label_studio_settings
 from worker.assessment import Assessment, reopen
+from worker.borrowing import Claimed
 from worker.errors import AssayError
 from worker.ledger import Header, Ledger, ValkeyLedger
+from worker.plan import stored_plan
+from worker.ratings import answers
 from worker.server import connect
 from worker.settings import Settings
 
 QUEUE = "assay"
 INDEX = "assay:index"
 JOB = "worker.jobs.advance"
+REPORT_JOB = "worker.jobs.report"
+DELIVER_JOB = "worker.jobs.deliver"
 JOB_TIMEOUT_S = 180
+REPORT_TIMEOUT_S = 60
 
 
 class NoSuchAssessment(AssayError):
@@ -100,8 +105,8 @@ class Office:
             self._cases[assessment] = case = Case(
                 reopen(header, self.settings.pools),
                 header,
-                self.ledger(assessment),
-                desk_of(header),
+                ledger := self.ledger(assessment),
+                desk_of(header, ledger),
             )
         return case
 
@@ -116,30 +121,62 @@ class Office:
         """
         if not self.state.sismember(INDEX, assessment):
             return False
-        self._enqueue(assessment, f"{self.ledger(assessment).wakes()}")
+        self._enqueue(JOB, assessment, f"{self.ledger(assessment).wakes()}")
         return True
 
     def nudge(self, assessment: str, every_s: float) -> None:
         """Ask for a turn whatever became of earlier jobs: RQ can lose one, whose id then blocks."""
         slot = int(datetime.now(UTC).timestamp() / every_s)
-        self._enqueue(assessment, f"slot{slot}")
+        self._enqueue(JOB, assessment, f"slot{slot}")
 
-    def _enqueue(self, assessment: str, suffix: str) -> None:
+    def ask_for_report(self, assessment: str, slot: int, now: float, every_s: float) -> None:
+        """Ask for the report of a slot; again every `every_s`, whatever became of earlier jobs."""
+        suffix = f"{slot}-{int(now / every_s)}"
+        self._enqueue(REPORT_JOB, assessment, suffix, slot, timeout_s=REPORT_TIMEOUT_S)
+
+    def ask_for_delivery(self, assessment: str, now: float, every_s: float) -> None:
+        """Ask for the outbox to be delivered; again every `every_s`."""
+        self._enqueue(DELIVER_JOB, assessment, f"{int(now / every_s)}")
+
+    def _enqueue(
+        self,
+        job: str,
+        assessment: str,
+        suffix: str,
+        *more: int,
+        timeout_s: int = JOB_TIMEOUT_S,
+    ) -> None:
+        verb = job.rpartition(".")[2]
         with suppress(DuplicateJobError):  # it is waiting already
             self._queue.enqueue_call(
-                JOB,
-                args=[assessment],
-                job_id=f"advance-{assessment}-{suffix}",
+                job,
+                args=[assessment, *more],
+                job_id=f"{verb}-{assessment}-{suffix}",
                 unique=True,
-                timeout=JOB_TIMEOUT_S,
+                timeout=timeout_s,
                 result_ttl=0,
                 failure_ttl=60,
-                description=f"advance {assessment}",
+                description=f"{verb} {assessment}",
             )
 
 
-def desk_of(header: Header) -> LabelStudioDesk:
-    """Open the desk of the project that a header names."""
+def desk_of(header: Header, ledger: Ledger) -> Desk:
+    """Open the desk of the project that a header names.
+
+    Args:
+        ledger: of the assessment; it knows what was claimed.
+    """
+    # A report needs no desk, and must not wait for an HTTP client to load.
+    from connector.desk import LabelStudioDesk
+    from connector.desk import connect as connect_label_studio
+    from connector.prioritised import PrioritisedDesk
+
     settings = label_studio_settings(header.url)
-    schema = Schema(header.control, header.to_name, header.labels)
-    return LabelStudioDesk(connect_label_studio(settings), settings.url, header.project, schema)
+    plan = stored_plan(header.plan)
+    _, bins = answers(plan, header.labels)
+    schema = Schema(header.control, header.to_name, header.labels, bins)
+    client, url, project = connect_label_studio(settings), settings.url, header.project
+    if plan.queue.mode == "prioritise":
+        claimed = Claimed(ledger)
+        return PrioritisedDesk(client, url, project, schema, header.assessment, claimed)
+    return LabelStudioDesk(client, url, project, schema)

@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from worker.core.metrics import Metric
 from worker.core.schedule import stage
+from worker.core.views import outcome_of_block
 from worker.errors import AssayError
+from worker.judging import metric_of
 from worker.plan import Plan
 from worker.pool import Pool
+from worker.pool.models import blocks_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -26,12 +29,16 @@ Floats = NDArray[np.float64]
 class Outcomes:
     """What every label means; K classes of the pool, L kinds of errors.
 
-    kind: (K, K + 1) [predicted, label] the kind of error, -1 where the prediction is right; the
-        last label stands for all that are no class of the pool.
+    kind: (K, K + 1) [predicted, label] the kind of error, without a meaning where the prediction is
+        right; the last label stands for all that are no class of the pool. Where it does not
+        depend on the prediction it is one row, seen K times: ten thousand classes would fill a
+        gigabyte.
     n_kinds: L; 0 where only right and wrong are told apart.
     metric: with the values that follow from the kinds.
     share: (C, L) the classifier's probabilities for each kind, summed; None if there are none.
     n_classes: (C, L) how many classes a kind of error stands for; 0: it cannot be in the cell.
+    said: (T, M) the classes that M models predict, by the code that then stands for the prediction;
+        outcomes are those of `worker.core.views.Layout`. None if there is one model.
     """
 
     classes: tuple[str, ...]
@@ -40,6 +47,7 @@ class Outcomes:
     metric: Metric
     share: Floats | None
     n_classes: Ints
+    said: Ints | None = None
 
     @property
     def possible(self) -> NDArray[np.bool_]:
@@ -48,11 +56,21 @@ class Outcomes:
 
     def of(self, predicted: int, label: int) -> int:
         """The outcome of an item; `label` is the index of its class, K if it is none of them."""
+        if self.said is not None:
+            return int(self.of_each(np.array([predicted]), np.array([label]))[0])
+        if predicted == label:
+            return 0
         return int(self.kind[predicted, min(label, len(self.classes))]) + 1
 
     def of_each(self, predicted: Ints, label: Ints) -> Ints:
         """(N,) the outcomes of many items."""
-        outcome: Ints = self.kind[predicted, np.minimum(label, len(self.classes))] + 1
+        if self.said is not None:
+            said = self.said[predicted]
+            is_right = said == label[:, None]
+            block = blocks_of(said)[np.arange(len(said)), is_right.argmax(axis=1)]
+            return outcome_of_block(np.where(is_right.any(axis=1), block, -1))
+        kind = self.kind[predicted, np.minimum(label, len(self.classes))]
+        outcome: Ints = np.where(predicted == label, 0, kind + 1)
         return outcome
 
 
@@ -68,14 +86,49 @@ class Counts:
     stage: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Begun:
+    """Labels that were there before the assessment's first one, as numbers.
+
+    all: (C, 1 + max(L, 1)). early: those of them that the prior is fitted to: all or none.
+    is_sample: they were drawn at random, and so tell of the items without a label.
+    """
+
+    all: Ints
+    early: Ints
+    is_sample: bool
+
+    @property
+    def untold(self) -> Ints:
+        """Those that the prior is not fitted to."""
+        return self.all - self.early
+
+
+def begun_with(pool: Pool, meaning: Outcomes) -> Begun | None:
+    """The labels that a pool begins with; None if there are none."""
+    if pool.known is None:
+        return None
+    found = count(pool.known.tally, meaning, pool.n_cells).all
+    is_sample = pool.known.use == "random"
+    return Begun(found, found if is_sample else np.zeros_like(found), is_sample)
+
+
 def outcomes(plan: Plan, pool: Pool) -> Outcomes:
     """Say what every label means for the metric of the plan."""
     metric, k = plan.question.metric, len(pool.classes)
-    kind: Ints = np.zeros((k, k + 1), dtype=np.int64)
+    if pool.models is not None:
+        n_kinds = pool.models.layout.n_outcomes - 1
+        nothing = np.zeros((pool.n_cells, 0), dtype=np.int64)
+        return Outcomes(
+            pool.classes, _whatever(k, 0), n_kinds, Metric(), None, nothing, pool.models.said
+        )
+    if plan.evaluate is not None:  # no label is right or wrong
+        nothing = np.zeros((pool.n_cells, 0), dtype=np.int64)
+        return Outcomes(pool.classes, _whatever(k, 0), 0, metric_of(plan), None, nothing)
+    kind = _whatever(k, 0)
     values: Floats = np.zeros(0)
     n_classes: Ints = np.zeros((pool.n_cells, 0), dtype=np.int64)
     share: Floats | None = None
-    np.fill_diagonal(kind, -1)
     if metric in ("cost", "confusion"):
         predicted = pool.cell_group  # their groups are the predicted classes
         kind = np.tile(np.arange(k + 1), (k, 1))
@@ -91,8 +144,7 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
         share = _summed(pool.cell_mean_probability, kind[predicted, :k], n_kinds)
     elif metric == "tpr":
         positive = pool.classes.index(str(plan.question.positive))
-        kind[:], kind[:, positive] = 1, 0
-        np.fill_diagonal(kind, -1)
+        kind = _whatever(k, np.where(np.arange(k + 1) == positive, 0, 1))
         can_miss = pool.cell_unit == 0  # predicted another class than the positive one
         n_classes = np.stack([can_miss, np.where(can_miss, k - 2, k - 1)], axis=1).astype(np.int64)
         if pool.cell_mean_probability is not None:
@@ -117,7 +169,9 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
 def count(
     tally: Mapping[str, int], meaning: Outcomes, n_cells: int, before: int | None = None
 ) -> Counts:
-    """Read a tally, whose keys are those of `worker.changes.tally_key`.
+    """Read a tally of whole labels, whose keys are those of `worker.changes.tally_key`.
+
+    Gold items (cell -1) tell of the annotators only and are left out.
 
     Args:
         before: count the claims of the epochs below it only, as if it were its stage; None for all.
@@ -129,6 +183,8 @@ def count(
     n_classes, rows = len(index), []
     for key, n in tally.items():
         in_epoch, cell, predicted, label = key.split(":", 3)
+        if int(cell) < 0:
+            continue
         code = index.get(label, n_classes)
         if code == n_classes and meaning.metric.kind in ("cost", "confusion"):
             raise AssayError(
@@ -137,10 +193,23 @@ def count(
                 "remove it from the labelling configuration and correct the annotations."
             )
         rows.append((int(in_epoch), int(cell), meaning.of(int(predicted), code), n))
-    width = 1 + max(meaning.n_kinds, 1)
-    total = np.zeros((n_cells, width), dtype=np.int64)
+    return counted(np.array(rows, dtype=np.int64).reshape(-1, 4), meaning, n_cells, before)
+
+
+def n_labelled(tally: Mapping[str, int]) -> int:
+    """How many items of the pool have a label; gold items are outside it."""
+    return sum(n for key, n in tally.items() if key.split(":", 2)[1] != "-1")
+
+
+def counted(table: Ints, meaning: Outcomes, n_cells: int, before: int | None = None) -> Counts:
+    """Count outcomes that are known.
+
+    Args:
+        table: (any, 4) epoch of the claim, cell, outcome, number of items.
+        before: as of `count`.
+    """
+    total = np.zeros((n_cells, 1 + max(meaning.n_kinds, 1)), dtype=np.int64)
     early = np.zeros_like(total)
-    table: Ints = np.array(rows, dtype=np.int64).reshape(-1, 4)
     now = stage(int(table[:, 3].sum()))
     if before is not None:
         now, table = before, np.compress(table[:, 0] < before, table, axis=0)
@@ -148,6 +217,12 @@ def count(
     old = table[table[:, 0] < now]
     np.add.at(early, (old[:, 1], old[:, 2]), old[:, 3])
     return Counts(total, early, now)
+
+
+def _whatever(k: int, of_label: Ints | int) -> Ints:
+    """(K, K + 1) kinds of errors that are the same whatever was predicted, in the room of one."""
+    row = np.broadcast_to(np.asarray(of_label, dtype=np.int64), k + 1)
+    return np.broadcast_to(row, (k, k + 1))
 
 
 def _kinds_of_costs(costs: Floats) -> tuple[Ints, Floats]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from worker.annotating import waiting_text
 from worker.doctor import Finding
 from worker.plan import Plan
 from worker.pool import Pool
@@ -23,7 +24,7 @@ MOST_GROUPS = 25
 
 def status_text(s: Status) -> str:
     """An assessment for people: the answer first."""
-    lines = [*textwrap.wrap(s.text, WIDTH)]
+    lines = [*textwrap.wrap(s.text, WIDTH), *textwrap.wrap(s.ahead, WIDTH)]
     if s.review is not None:
         lines += textwrap.wrap(s.review["text"], WIDTH)
     lines.append("")
@@ -31,6 +32,10 @@ def status_text(s: Status) -> str:
         f"{s.header.assessment} is {s.status}: {s.labels:,} labels by {s.annotators} annotators, "
         f"{s.open_items} items before them now, {s.claims:,} chosen in all (revision {s.revision})."
     )
+    if s.waiting:
+        lines.append(f"{waiting_text(s.waiting)}.")
+    if s.continues is not None:
+        lines += [line for text in s.continues["text"] for line in textwrap.wrap(text, WIDTH)]
     lines.append(f"Label Studio: {s.header.url}/projects/{s.header.project}/data")
     if s.retired:
         what = ", ".join(f"{n} {state}" for state, n in sorted(s.retired.items()))
@@ -43,6 +48,10 @@ def status_text(s: Status) -> str:
         lines.append(f"{s.foreign_tasks} tasks of the project are not ours and do not count.")
     if s.error:
         lines.append(f"The last turn failed: {s.error}")
+    if s.report_error:
+        lines.append(f"The last scheduled report failed: {s.report_error}")
+    for notice in s.undelivered[-3:]:
+        lines.append(f"Not delivered, and given up: {notice}.")
     return "\n".join(lines) + "\n\n" + _groups_table(s)
 
 
@@ -72,7 +81,7 @@ def pool_text(plan: Plan, pool: Pool) -> str:
     """What `check` found, with every default that follows from other keys."""
     n_groups = len(pool.group_names) - len(pool.empty_groups())
     asked, stop = plan.question, plan.stop
-    words = WORDS[asked.metric]
+    words = WORDS[plan.metric]
     question = {
         "identify": f"which {asked.top} of them {'has' if asked.top == 1 else 'have'} the "
         f"{asked.which} {words.name}",
@@ -80,6 +89,8 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         "estimate": "the confusion matrix"
         if asked.metric == "confusion"
         else f"the {words.name} of each",
+        "evaluate": f"the mean {words.name} between predictions and people's votes, by "
+        f"{plan.annotation.per_item} votes an item",
     }[asked.task]
     of_metric = {
         "bins": asked.bins,
@@ -125,6 +136,10 @@ def replay_text(result: Replay) -> str:
     """What `replay` found."""
     lines = [
         f"Read {result.answers:,} annotations from Label Studio: {result.labels:,} labels.",
+        "The judgements of every item are the same."
+        if not result.items_judged_otherwise
+        else f"The judgements of {len(result.items_judged_otherwise)} items differ: "
+        f"{', '.join(result.items_judged_otherwise[:5])}.",
         "The tally is the same."
         if not result.tally_differences
         else f"The tally differs in {len(result.tally_differences)} places (rebuilt, kept): "

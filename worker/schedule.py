@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import logging
 import time
+from datetime import UTC, datetime
 from threading import Event
 
 from redis.exceptions import RedisError
 
+from worker.errors import NewerPlan
+from worker.ledger import Ledger, LedgerError, Standing
+from worker.notices import outbox
+from worker.notices.happenings import look_for_trouble
 from worker.office import Office
+from worker.plan import stored_plan
+from worker.report.scheduled import due
 
 log = logging.getLogger(__name__)
 
@@ -16,6 +23,8 @@ log = logging.getLogger(__name__)
 STUCK_S = 15.0
 # Ended assessments are looked at more seldom: late labels are rare, and webhooks still wake.
 ENDED_EVERY = 10
+# A report or a delivery that is still due is asked for again after so long.
+AGAIN_S = 20.0
 # A key that lives as long as some watcher does.
 HEARTBEAT = "assay:watching"
 
@@ -38,10 +47,33 @@ def look_around(office: Office, rounds: int) -> None:
     """Wake what is due in this round."""
     office.state.set(HEARTBEAT, rounds, ex=60)
     for assessment in office.ids():
-        standing = office.ledger(assessment).standing()
+        ledger = office.ledger(assessment)
+        standing = ledger.standing()
+        tend(office, ledger, standing, time.time())
         if standing.status == "stopped" and rounds % ENDED_EVERY:
             continue
         office.wake(assessment)
         polled_at = float(standing.notes.get("polled_at", 0))
         if abs(time.time() - polled_at) > STUCK_S:
             office.nudge(assessment, STUCK_S)
+
+
+def tend(office: Office, ledger: Ledger, standing: Standing, now: float) -> None:
+    """Ask for the report that is due, look for trouble, and have the outbox delivered.
+
+    Args:
+        now: in seconds since 1970.
+    """
+    try:
+        header = ledger.header()
+        if header is None:
+            return
+        plan = stored_plan(header.plan)
+    except (LedgerError, NewerPlan):  # of a newer release; the others must not wait for it
+        return
+    slot = due(plan, header, standing, datetime.fromtimestamp(now, UTC))
+    if slot is not None:
+        office.ask_for_report(ledger.assessment, slot.number, now, AGAIN_S)
+    look_for_trouble(ledger, plan, standing, now)
+    if plan.notify and any(outbox.is_due(notice, now) for notice in outbox.waiting(ledger)):
+        office.ask_for_delivery(ledger.assessment, now, AGAIN_S)

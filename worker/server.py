@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
 from redis import Redis
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import BusyLoadingError, RedisError
+from redis.cluster import RedisCluster
+from redis.exceptions import BusyLoadingError, RedisClusterException, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
@@ -12,6 +17,7 @@ from redis.retry import Retry
 from worker.errors import AssayError
 
 OLDEST = (7, 0)
+_CLUSTER = ("redis+cluster://", "rediss+cluster://")
 
 
 class NoServer(AssayError):
@@ -26,29 +32,87 @@ def connect(url: str, *, text: bool = True, is_patient: bool = True) -> Redis:
     """Return a connection that survives a restart of the server for a few seconds.
 
     Args:
-        url: redis://, rediss:// or unix://.
+        url: redis://, rediss:// or unix://; for state also redis+cluster:// or rediss+cluster://
+            and any node of a cluster, which is asked at once for the others.
         text: whether answers come as text; RQ needs bytes.
         is_patient: whether to try again when the server is away; the receiver does not, since an
             annotator waits for it.
 
     Raises:
-        NoServer: `url` is not such an address.
+        NoServer: `url` is not such an address; or it is a cluster's, which does not answer, or
+            which RQ is to use: RQ takes from several keys at once, and a cluster spreads them.
     """
-    if not url.startswith(("redis://", "rediss://", "unix://")):
+    if not url.startswith(("redis://", "rediss://", "unix://", *_CLUSTER)):
         raise NoServer(
             f"{_without_password(url)!r} is not the address of a server; expected "
-            "redis://host:6379/0, rediss://… or unix:///path in REDIS_URL or ASSAY_STATE_URL."
+            "redis://host:6379/0, rediss://… or unix:///path in REDIS_URL or ASSAY_STATE_URL, or "
+            "redis+cluster://host:6379 in ASSAY_STATE_URL."
         )
-    retry = Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=6 if is_patient else 0)
-    connection: Redis = Redis.from_url(
-        url,
-        decode_responses=text,
-        retry=retry,
-        retry_on_error=[RedisConnectionError, RedisTimeoutError, BusyLoadingError],
-        socket_connect_timeout=5,
-        health_check_interval=30,
-    )
+    options: dict[str, Any] = {
+        "decode_responses": text,
+        "retry": Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=6 if is_patient else 0),
+        "socket_connect_timeout": 5,
+        "health_check_interval": 30,
+    }
+    again = [RedisConnectionError, RedisTimeoutError, BusyLoadingError]
+    try:
+        if url.startswith(_CLUSTER):
+            return _connect_cluster(url, options)
+        connection: Redis = Redis.from_url(url, retry_on_error=again, **options)
+    except ValueError:  # its text may show a part of the password
+        raise NoServer(
+            f"{_without_password(url)!r} cannot be read as an address; expected "
+            "redis://user:password@host:6379/0 in REDIS_URL or ASSAY_STATE_URL, where the "
+            "characters / # ? @ of a password are written as %2F %23 %3F %40."
+        ) from None
     return connection
+
+
+class _Cluster(RedisCluster):
+    """A cluster that is away says so as a single server does.
+
+    redis-py's errors of clusters are none of its RedisErrors, for which everybody here waits.
+    """
+
+    def execute_command(self, *args: Any, **named: Any) -> Any:
+        with _as_connection_error():
+            return super().execute_command(*args, **named)  # type: ignore[no-untyped-call]
+
+    def pipeline(self, transaction: Any = None, shard_hint: Any = None) -> Any:
+        pipe = super().pipeline(transaction, shard_hint)  # type: ignore[no-untyped-call]
+        execute = pipe.execute
+
+        def execute_or_say(*args: Any, **named: Any) -> Any:
+            with _as_connection_error():
+                return execute(*args, **named)
+
+        pipe.execute = execute_or_say
+        return pipe
+
+
+@contextmanager
+def _as_connection_error() -> Iterator[None]:
+    try:
+        yield
+    except RedisClusterException as error:
+        raise RedisConnectionError(str(error)) from error
+
+
+def _connect_cluster(url: str, options: dict[str, Any]) -> Redis:
+    if not options["decode_responses"]:
+        raise NoServer(
+            "RQ's jobs cannot lie on a cluster. Let REDIS_URL name a single server, and "
+            f"ASSAY_STATE_URL the cluster at {_without_password(url)}."
+        )
+    try:
+        cluster = _Cluster.from_url(url.replace("+cluster", "", 1), **options)
+    except (RedisError, RedisClusterException) as error:
+        raise NoServer(
+            f"The cluster at {_without_password(url)} does not answer as it should "
+            f"({type(error).__name__}: {error}). Check ASSAY_STATE_URL and that it is up and whole."
+        ) from error
+    # It has the methods of a Redis that we call, and no class in common with it.
+    return cast(Redis, cluster)
 
 
 def check(connection: Redis, url: str) -> dict[str, str]:
@@ -59,13 +123,35 @@ def check(connection: Redis, url: str) -> dict[str, str]:
         UnfitServer: too old, or it may throw keys away to make room.
     """
     try:
-        info = connection.info()
-        policy = str(connection.config_get("maxmemory-policy").get("maxmemory-policy", "unknown"))
+        infos = _infos(connection)
     except RedisError as error:
         raise NoServer(
             f"The server at {_without_password(url)} does not answer as it should "
-            f"({type(error).__name__}: {error}). Check REDIS_URL and that it runs."
+            f"({type(error).__name__}: {error}). Check REDIS_URL (or ASSAY_STATE_URL), and "
+            "that it runs."
         ) from error
+    for info in infos:
+        _check_one(info, url, is_cluster=isinstance(connection, RedisCluster))
+    info = infos[0]
+    return {
+        "server": str(info.get("server_name", "redis")),
+        "version": str(info.get("valkey_version") or info["redis_version"]),
+        "policy": str(info.get("maxmemory_policy", "unknown")),
+        "aof": "yes" if all(int(one.get("aof_enabled", 0)) for one in infos) else "no",
+        "used_memory": str(info.get("used_memory_human", "?")),
+    }
+
+
+def _infos(connection: Redis) -> list[dict[str, Any]]:
+    """What the server says of itself; of a cluster, every node that takes writes."""
+    if not isinstance(connection, RedisCluster):
+        return [connection.info()]
+    return [connection.info(target_nodes=node) for node in connection.get_primaries()]
+
+
+def _check_one(info: dict[str, Any], url: str, *, is_cluster: bool) -> None:
+    # Not from CONFIG GET: who may read the configuration reads the server's password.
+    policy = str(info.get("maxmemory_policy", "unknown"))
     version = str(info.get("valkey_version") or info["redis_version"])
     number = tuple(int(part) for part in str(info["redis_version"]).split(".")[:2])
     if number < OLDEST:
@@ -78,15 +164,17 @@ def check(connection: Redis, url: str) -> dict[str, str]:
             f"The server at {_without_password(url)} may evict keys (maxmemory-policy {policy}): "
             "judgements could vanish. Set `maxmemory-policy noeviction` there, or use another one."
         )
-    return {
-        "server": str(info.get("server_name", "redis")),
-        "version": version,
-        "policy": policy,
-        "aof": "yes" if int(info.get("aof_enabled", 0)) else "no",
-        "used_memory": str(info.get("used_memory_human", "?")),
-    }
+    if int(info.get("cluster_enabled", 0)) and not is_cluster:
+        raise UnfitServer(
+            f"The server at {_without_password(url)} is a node of a cluster. Name it as "
+            "redis+cluster://host:port in ASSAY_STATE_URL; REDIS_URL must name a single server."
+        )
 
 
 def _without_password(url: str) -> str:
+    """The address to show; a password may stand before the last @, or behind a ?."""
     head, at, tail = url.rpartition("@")
-    return f"{head.split('://')[0]}://…@{tail}" if at else url
+    shown = tail.partition("?")[0]
+    if "?" in head:  # it is the password's, or what comes before a password
+        shown = ""
+    return f"{head.partition('://')[0]}://…@{shown}" if at else shown

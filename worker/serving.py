@@ -1,4 +1,4 @@
-"""`assay serve`: the receiver as a process, which hooks itself to every assessment."""
+"""`assay serve`: receiver and dashboard as one process, which hooks itself to every assessment."""
 
 from __future__ import annotations
 
@@ -15,13 +15,20 @@ from connector.errors import ConnectorError
 from connector.project import hook
 from connector.settings import label_studio_settings, webhook_secret
 from connector.webhook import hook_url, receiver
+from worker.counters import count_webhook
 from worker.errors import AssayError
+from worker.ledger import LedgerError
 from worker.office import Office
+from worker.web.app import website
+from worker.web.security import gate
+from worker.web.sight import Sight
 
 # Where the receiver says how Label Studio reaches it.
 RECEIVER = "assay:receiver"
 # How soon a new assessment gets its webhook.
 HOOK_S = 2.0
+# Live pages are let go within a second; who is slower than this is cut off.
+GRACE_S = 5
 
 
 class PortTaken(AssayError):
@@ -31,7 +38,7 @@ class PortTaken(AssayError):
 def serve(
     office: Office, host: str, port: int, public_url: str | None, say: Callable[[str], None]
 ) -> None:
-    """Run the receiver until told to stop.
+    """Run receiver and dashboard until told to stop.
 
     Args:
         public_url: how Label Studio reaches it; host and port unless it says otherwise.
@@ -40,18 +47,36 @@ def serve(
         PortTaken, MissingSetting.
     """
     secret = webhook_secret()
+    guarded_by = gate(host, public_url)
     listener = _listen(host, port)
-    base = public_url or f"http://{host}:{listener.getsockname()[1]}"
+    here = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+    base = public_url or here
     office.state.set(RECEIVER, base)
     say(f"Webhooks are received at {base}")
+    say(f"The dashboard is at {here}/")
     quick = Office(office.settings, office.url, is_patient=False)
-    app = receiver(secret, quick.wake)
-    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
+
+    def wake(assessment: str) -> bool:
+        is_known = quick.wake(assessment)
+        if is_known:
+            count_webhook(quick.state, assessment)
+        return is_known
+
+    app = website(Sight(quick), guarded_by, receiver(secret, wake), lambda: server.should_exit)
+    config = uvicorn.Config(
+        app,
+        log_config=None,  # as all of this process's logs
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=GRACE_S,
+    )
+    server = uvicorn.Server(config)
     ended = Event()
     hooking = Thread(target=_keep_hooked, args=(office, base, secret, ended, say))
     hooking.start()
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        server.run(sockets=[listener])
     finally:
         ended.set()
         hooking.join()
@@ -79,7 +104,10 @@ def hook_one(
 ) -> bool:
     """Let Label Studio wake us for an assessment; False (and a note) if it will not."""
     ledger = office.ledger(assessment)
-    header = ledger.header()
+    try:
+        header = ledger.header()
+    except LedgerError:  # of a newer release; the others must not wait for it
+        return False
     # A new secret needs a new hook; the secret itself must not be kept.
     sign = f"{base} {hashlib.sha256(secret.encode()).hexdigest()[:16]}"
     if header is None or ledger.notes().get("hooked") == sign:
@@ -98,9 +126,9 @@ def hook_one(
     return True
 
 
-def port_is_free(port: int) -> None:
+def port_is_free(host: str, port: int) -> None:
     """Raise PortTaken if the receiver could not listen there."""
-    _listen("127.0.0.1", port).close()
+    _listen(host, port).close()
 
 
 def _listen(host: str, port: int) -> socket.socket:

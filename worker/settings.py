@@ -7,6 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from connector.settings import secret
+
+# All that a file may hold instead of a variable; besides them ASSAY_NOTIFY_... of the plan.
+SECRETS = (
+    "LABEL_STUDIO_API_KEY",
+    "ASSAY_WEBHOOK_SECRET",
+    "ASSAY_DASHBOARD_TOKEN",
+    "ASSAY_NOTIFY_SECRET",
+    "REDIS_URL",
+    "ASSAY_STATE_URL",
+    "ASSAY_POOL_STORE",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -14,11 +27,13 @@ class Settings:
 
     redis_url: RQ's server; None means the embedded one.
     state_url: the ledgers' server, when it is another (a Cluster, say).
+    pool_store: where compiled pools are published and fetched from (`s3://...`), if anywhere.
     """
 
     home: Path
     redis_url: str | None
     state_url: str | None
+    pool_store: str | None = None
 
     def folder(self, assessment: str) -> Path:
         """Where an assessment's files are kept."""
@@ -31,10 +46,17 @@ class Settings:
 
 
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings from ASSAY_HOME, REDIS_URL and ASSAY_STATE_URL."""
+    """Return the settings from ASSAY_HOME, REDIS_URL, ASSAY_STATE_URL, ASSAY_POOL_STORE.
+
+    The addresses may hold a password, so they may come from files (`connector.settings.secret`).
+
+    Raises:
+        UnusableSecret: the file of an address cannot be used.
+    """
     env = os.environ if environ is None else environ
     return Settings(
         home=Path(env.get("ASSAY_HOME") or ".assay").absolute(),
-        redis_url=env.get("REDIS_URL") or None,
-        state_url=env.get("ASSAY_STATE_URL") or None,
+        redis_url=secret("REDIS_URL", env),
+        state_url=secret("ASSAY_STATE_URL", env),
+        pool_store=secret("ASSAY_POOL_STORE", env),
     )

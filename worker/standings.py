@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from worker.core.belief import Belief, group_size
 from worker.core.posterior import draws, whole
 
 Floats = NDArray[np.float64]
 
+_BLOCK = 250
 _DECIMALS = 12  # k1 / N1 and k2 / N2 may be the same number, and differ by rounding
 
 
@@ -36,9 +37,22 @@ class Standings:
 def standings(belief: Belief) -> Standings:
     """Compare the groups' values in posterior draws, always the same ones for the same tally."""
     filled = np.flatnonzero(group_size(belief))
-    exact = draws(belief)[:, filled].round(_DECIMALS)
-    ranks = stats.rankdata(exact, method="min", axis=1)
-    low, middle, high = np.quantile(ranks, [0.025, 0.5, 0.975], axis=0, method="inverted_cdf")
+    drawn = draws(belief)
+    ranks = np.empty((filled.size, len(drawn)), dtype=np.int32)
+    lowest, highest = np.zeros(filled.size), np.zeros(filled.size)
+    for some in _blocks(len(drawn)):
+        exact = drawn[some][:, filled].round(_DECIMALS)
+        ranks[:, some] = np.stack([_ranks(row) for row in exact]).T
+        lowest += (exact == exact.min(axis=1, keepdims=True)).sum(axis=0)
+        highest += (exact == exact.max(axis=1, keepdims=True)).sum(axis=0)
+    tails = [0.025, 0.5, 0.975]
+    places = np.concatenate(
+        [
+            np.quantile(ranks[some], tails, axis=1, method="inverted_cdf")
+            for some in _blocks(filled.size)
+        ],
+        axis=1,
+    )
 
     def of_all(numbers: Floats) -> Floats:
         spread = np.full(belief.n_groups, np.nan)
@@ -46,10 +60,22 @@ def standings(belief: Belief) -> Standings:
         return spread
 
     return Standings(
-        p_lowest=of_all((exact == exact.min(axis=1, keepdims=True)).mean(axis=0)),
-        p_highest=of_all((exact == exact.max(axis=1, keepdims=True)).mean(axis=0)),
-        rank=of_all(middle),
-        rank_low=of_all(low),
-        rank_high=of_all(high),
+        p_lowest=of_all(lowest / len(drawn)),
+        p_highest=of_all(highest / len(drawn)),
+        rank=of_all(places[1]),
+        rank_low=of_all(places[0]),
+        rank_high=of_all(places[2]),
         overall=whole(belief),
     )
+
+
+def _ranks(values: Floats) -> NDArray[np.intp]:
+    """The rank of every value; the least has 1, equal ones share it."""
+    ordered = np.sort(values)
+    first = np.flatnonzero(np.diff(ordered, prepend=-np.inf))  # where each different value begins
+    return 1 + first[np.searchsorted(ordered[first], values)]
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """Some rows at a time: the draws of ten thousand groups are 160 MB, and would be copied."""
+    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))

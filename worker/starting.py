@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from connector.desk import connect as connect_label_studio
 from connector.errors import BadConfig
-from connector.labels import Schema, read_schema, write_config
+from connector.labels import Schema, read_schema, shown_keys, write_config
 from connector.project import attach_project, create_project
 from connector.settings import label_studio_settings
 from worker.assessment import assess, reopen
 from worker.ledger import AlreadyStarted, Header
 from worker.office import Office
-from worker.plan import Plan, load_plan, plan_hash
-from worker.pool import Pool, check_question, check_source, compile_pool
+from worker.plan import Plan, load_plan, plan_hash, stored_plan
+from worker.pool import Pool, check_question, check_source, compile_pool, publish
+from worker.project_pool import ProjectPool, read_project, settled_plan, warnings_of
+from worker.ratings import answers
+from worker.since import taken_over, with_earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,31 +32,58 @@ class Checked:
     config: str | None  # the labelling configuration; None when the project brings its own
     schema: Schema | None
     warnings: tuple[str, ...]
+    read: ProjectPool | None = None  # the project that is the pool
 
 
-def check_plan(path: Path, pools: Path) -> Checked:
+def check_plan(
+    path: Path,
+    pools: Path,
+    say: Callable[[str], None] = lambda _: None,
+    office: Callable[[], AbstractContextManager[Office]] | None = None,
+) -> Checked:
     """Read the plan, compile its pool and check that they fit.
+
+    A project that is the pool is read into a file beside the folder `pools`.
+
+    Args:
+        say: told how far the reading of a project is, or of a large file.
+        office: opens the server on which the assessment is that the plan continues, if it does.
 
     Raises:
         PlanError, PredictionsError, BadConfig: what is wrong, where, and what to do.
+        NotContinuable, NoSuchAssessment: likewise of the assessment that it continues.
+        ConnectorError: the project that is the pool cannot be read.
     """
-    plan = load_plan(path)
-    pool = compile_pool(plan, pools)
+    plan, read = load_plan(path), None
+    if plan.pool.project is not None:
+        settings = label_studio_settings(plan.label_studio.url)
+        client = connect_label_studio(settings)
+        read = read_project(plan, client, settings.url, pools.parent / "sources", say)
+        plan = read.plan
+    pool = compile_pool(plan, pools, say)
     check_question(plan, pool)
+    pool = with_earlier(plan, pool, pools, office)
     assess(plan, pool)
-    warnings = list(plan.warnings())
+    warnings = [*plan.warnings(), *(warnings_of(read) if read else ())]
+    if pool.since is not None:
+        warnings.append(taken_over(pool.since))
     empty = pool.empty_groups()
     if empty:
         warnings.append(
             f"{len(empty)} groups have no items ({', '.join(empty[:8])}): they are never chosen "
             "and take no part in the answer"
         )
-    config, schema = _labelling(plan, pool)
-    return Checked(plan, pool, config, schema, tuple(warnings))
+    config, schema = _labelling(plan, pool, read)
+    return Checked(plan, pool, config, schema, tuple(warnings), read)
 
 
-def _labelling(plan: Plan, pool: Pool) -> tuple[str | None, Schema | None]:
+def _labelling(
+    plan: Plan, pool: Pool, read: ProjectPool | None
+) -> tuple[str | None, Schema | None]:
     given = plan.label_studio.config
+    labels, bins = answers(plan, pool.classes)
+    if read is not None and plan.queue.mode == "prioritise":
+        return None, read.schema
     if given is not None:
         try:
             config = given.read_text(encoding="utf-8")
@@ -61,12 +92,21 @@ def _labelling(plan: Plan, pool: Pool) -> tuple[str | None, Schema | None]:
                 f"label_studio.config: {given} cannot be read ({error}); give the path of the "
                 "labelling configuration's XML, relative to the plan"
             ) from error
+    elif read is not None and plan.label_studio.project == "new":
+        config = read.config
+        missing = [key for key in shown_keys(config) if key not in plan.pool.data]
+        if missing:
+            raise BadConfig(
+                f"pool.data: the labelling configuration of project {plan.pool.project} shows "
+                f"{', '.join(missing)}, which is not copied; name it, as in "
+                f"{{{missing[0]}: {missing[0]}}}, or give `label_studio.config`"
+            )
     elif plan.label_studio.project == "new":
         control = plan.annotation.control or "answer"
-        config = write_config(pool.classes, list(plan.pool.data), control)
+        config = write_config(labels, list(plan.pool.data), control, bins)
     else:
         return None, None
-    return config, read_schema(config, plan.annotation.control, pool.classes)
+    return config, read_schema(config, plan.annotation.control, labels, bins)
 
 
 def start(path: Path, office: Office, say: Callable[[str], None]) -> Header:
@@ -75,18 +115,25 @@ def start(path: Path, office: Office, say: Callable[[str], None]) -> Header:
     Raises:
         AlreadyStarted: its id is in use; a second start changes nothing.
         PoolChanged: it is in use, and the predictions file is not the one that it began with.
+        StoreFailed: the pool cannot be published; nothing was begun.
         AssayError, ConnectorError: what is wrong and what to do.
     """
     plan = load_plan(path)
     _refuse_second_start(plan, office)
     settings = label_studio_settings(plan.label_studio.url)
     say("Reading the predictions ...")
-    checked = check_plan(path, office.settings.pools)
+    checked = check_plan(path, office.settings.pools, say, lambda: nullcontext(office))
+    begun = checked.plan
     for warning in checked.warnings:
         say(f"Note: {warning}")
+    if (store := office.settings.pool_store) is not None and publish(checked.pool.path, store):
+        say("Published the compiled pool to ASSAY_POOL_STORE.")
     client = connect_label_studio(settings)
     asked = plan.label_studio
-    if asked.project == "new":
+    if checked.read is not None and plan.queue.mode == "prioritise":
+        assert plan.pool.project is not None, "what is put in order is a project"
+        project, schema = plan.pool.project, checked.read.schema
+    elif asked.project == "new":
         assert checked.config is not None, "a new project gets a configuration"
         assert checked.schema is not None, "a new project gets a configuration"
         say("Setting up the project in Label Studio ...")
@@ -98,15 +145,26 @@ def start(path: Path, office: Office, say: Callable[[str], None]) -> Header:
             plan.assessment,
             checked.config,
             asked.instruction or "",
+            overlap=plan.annotation.per_item_max,
         )
     else:
         project = asked.project
+        labels, bins = answers(plan, checked.pool.classes)
         schema = attach_project(
-            client, settings.url, project, plan.annotation.control, checked.pool.classes
+            client,
+            settings.url,
+            project,
+            plan.annotation.control,
+            labels,
+            overlap=plan.annotation.per_item_max,
+            bins=bins,
         )
-    header = _header(plan, checked.pool, project, settings.url, schema)
+    header = _header(plan, begun, checked.pool, project, settings.url, schema)
     office.enter(plan.assessment)
     office.ledger(plan.assessment).begin(header)
+    if checked.read is not None and plan.queue.mode == "prioritise":
+        # What changed before is in the pool already.
+        office.ledger(plan.assessment).advance_cursor(checked.read.at_us)
     office.wake(plan.assessment)
     return header
 
@@ -125,7 +183,10 @@ def start_or_go_on(path: Path, office: Office, say: Callable[[str], None]) -> st
         header = start(path, office, say)
         verb = "Started"
     else:
-        check_source(reopen(header, office.settings.pools).pool, plan)
+        begun = stored_plan(header.plan)
+        check_source(reopen(header, office.settings.pools).pool, settled_plan(plan, begun))
+        if (begun.report, begun.notify) != (plan.report, plan.notify):
+            say("Note: reports and notices go on as they were when the assessment was started.")
         verb = "Going on with"
     page = f"{header.url}/projects/{header.project}/data"
     return f"{verb} {header.assessment}. Annotators label in {page} (the button Label All Tasks)."
@@ -135,8 +196,8 @@ def _refuse_second_start(plan: Plan, office: Office) -> None:
     header = office.ledger(plan.assessment).header()
     if header is None:
         return
-    begun = Plan.model_validate_json(header.plan)
-    if begun.pool == plan.pool:
+    begun = stored_plan(header.plan)
+    if begun.pool == plan.pool:  # never of a project, which is read anew
         check_source(reopen(header, office.settings.pools).pool, plan)
     raise AlreadyStarted(
         f"{plan.assessment} was started already, on {header.started_at}, in project "
@@ -146,10 +207,11 @@ def _refuse_second_start(plan: Plan, office: Office) -> None:
     )
 
 
-def _header(plan: Plan, pool: Pool, project: int, url: str, schema: Schema) -> Header:
+def _header(plan: Plan, begun: Plan, pool: Pool, project: int, url: str, schema: Schema) -> Header:
+    """The header of a plan, and of what it became when the project in it was read."""
     return Header(
         assessment=plan.assessment,
-        plan=plan.model_dump_json(),
+        plan=begun.model_dump_json(),
         plan_hash=plan_hash(plan),
         pool_hash=pool.hash,
         pool_file=str(pool.path),

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from worker.assessment import reopen
-from worker.decision import groups
+from worker.annotating import annotation_of, waiting_votes
+from worker.assessment import Assessment, reopen
+from worker.decision import continues_of
+from worker.evidence import groups
 from worker.ledger import Header
 from worker.loop import look
+from worker.notices.outbox import given_up
 from worker.office import Office
+from worker.report.progress import forecast, to_be_had
 from worker.wording import headline
 
 
@@ -21,6 +26,7 @@ class Status:
     header: Header
     status: str
     text: str  # the headline, or the published decision
+    ahead: str  # about how many labels more; empty when it is over
     labels: int
     pool_items: int
     confidence: float | None
@@ -39,6 +45,11 @@ class Status:
     foreign_tasks: int
     polled_at: float | None
     error: str
+    report_error: str
+    undelivered: tuple[str, ...]  # notices that were given up, with the reason
+    annotation: dict[str, Any]  # how votes become labels: `annotating.annotation_of`
+    waiting: dict[int, int]  # number of the next vote -> items that wait for it
+    continues: dict[str, Any] | None  # as of the decision: the assessment that it continues
 
     def as_json(self) -> dict[str, Any]:
         """For scripts; every value is JSON."""
@@ -46,6 +57,7 @@ class Status:
             "assessment": self.header.assessment,
             "status": self.status,
             "text": self.text,
+            "ahead": self.ahead,
             "labels": self.labels,
             "pool_items": self.pool_items,
             "confidence": self.confidence,
@@ -65,31 +77,44 @@ class Status:
             "url": self.header.url,
             "polled_at": self.polled_at,
             "error": self.error,
+            "report_error": self.report_error,
+            "undelivered": list(self.undelivered),
+            "annotation": self.annotation,
+            "continues": self.continues,
+            "waiting_votes": {str(k): n for k, n in self.waiting.items()},
         }
 
 
-def status_of(office: Office, assessment: str) -> Status:
+def status_of(office: Office, assessment: str, work: Assessment | None = None) -> Status:
     """Read where an assessment stands; Label Studio is not asked.
+
+    Args:
+        work: the assessment, if it is open already.
 
     Raises:
         NoSuchAssessment, PoolChanged.
     """
     header = office.header(assessment)
     ledger = office.ledger(assessment)
-    work = reopen(header, office.settings.pools)
+    work = work or reopen(header, office.settings.pools)
     standing, belief, verdict = look(work, ledger)
     decisions = ledger.decisions()
     published = [json.loads(text) for text in decisions] if standing.status == "stopped" else []
     stop = next((d for d in reversed(published) if d["kind"] == "stop"), None)
     review = published[-1] if published and published[-1]["kind"] == "review" else None
+    ahead = ""
+    if stop is None and verdict.reason == "open":
+        left = to_be_had(work, standing)
+        ahead = forecast(work, belief, verdict, left, (), datetime.now(UTC)).text
     retired: dict[str, int] = {}
     for u in standing.unsettled.values():
-        if u.state in ("skipped", "rejected", "deleted"):
+        if u.state in ("skipped", "rejected", "deleted") and u.cell >= 0 and u.outcome is None:
             retired[u.state] = retired.get(u.state, 0) + 1
     return Status(
         header=header,
         status=standing.status,
         text=stop["text"] if stop else headline(work, belief, verdict),
+        ahead=ahead,
         labels=verdict.labels,
         pool_items=work.pool.n_items,
         confidence=verdict.confidence,
@@ -102,7 +127,7 @@ def status_of(office: Office, assessment: str) -> Status:
         rejected=ledger.rejected(),
         annotators=len(standing.authors),
         revision=standing.revision,
-        metric=work.plan.question.metric,
+        metric=work.plan.metric,
         which=work.question.which,
         groups=groups(work, belief),
         decision=stop,
@@ -110,4 +135,9 @@ def status_of(office: Office, assessment: str) -> Status:
         foreign_tasks=sum(not item for *_, item in ledger.tasks().values()),
         polled_at=float(standing.notes["polled_at"]) if "polled_at" in standing.notes else None,
         error=standing.notes.get("error", ""),
+        report_error=standing.notes.get("report_error", ""),
+        undelivered=tuple(f"{n.event.id}: {n.error}" for n in given_up(ledger)),
+        annotation=annotation_of(work, standing),
+        waiting=waiting_votes(work, ledger, standing),
+        continues=continues_of(work, belief, standing.tally),
     )

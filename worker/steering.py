@@ -7,7 +7,7 @@ from worker.decision import decision
 from worker.errors import AssayError
 from worker.loop import look
 from worker.office import Office
-from worker.plan import Plan
+from worker.plan import stored_plan
 from worker.pool import check_source
 
 
@@ -32,7 +32,7 @@ def resume(office: Office, assessment: str, more: int) -> None:
     """
     header = office.header(assessment)
     ledger = office.ledger(assessment)
-    plan = Plan.model_validate_json(header.plan)
+    plan = stored_plan(header.plan)
     work = reopen(header, office.settings.pools)
     if plan.pool.predictions.exists():
         check_source(work.pool, plan)

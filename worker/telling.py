@@ -5,14 +5,16 @@ from __future__ import annotations
 import html
 import json
 import os
-import tempfile
 import time
+import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from connector.desk import Desk
-from connector.project import marker
+from connector.port import TAB, Desk, marker
+from worker.core.stopping import Verdict
 from worker.ledger import Ledger
+from worker.ledger.contract import Status
 
 # The line of progress is written at most this often; each writing costs Label Studio 0.2 s.
 EVERY_S = 30.0
@@ -30,12 +32,32 @@ def tell_progress(ledger: Ledger, desk: Desk, text: str) -> None:
     ledger.note(described=line, described_at=int(time.time()))
 
 
+def tell_tab(ledger: Ledger, desk: Desk, status: Status, verdict: Verdict) -> None:
+    """Title our tab in the Data Manager: as often as `tell_progress`, but what ends work at once.
+
+    Label Studio shows some fifteen characters of a title.
+    """
+    if status == "running":
+        sure = verdict.confidence
+        known = f"{verdict.labels:,} labels" if sure is None else f"{int(sure * 100)}% sure"
+    else:
+        known = "finished" if status == "stopped" else status
+    title, notes = f"{TAB}: {known}", ledger.notes()
+    if notes.get("tab") == title:
+        return
+    if status == "running" and abs(time.time() - float(notes.get("tab_at", 0))) < EVERY_S:
+        return
+    desk.tab(title)
+    ledger.note(tab=title, tab_at=int(time.time()))
+
+
 def write_decision(ledger: Ledger, folder: Path) -> None:
     """Write `decision.json`: the stop, and under `reviews` what later labels made of it."""
-    told, count = _told(ledger)
-    path = folder / "decision.json"
-    if told is None or (ledger.notes().get("told_file") == count and path.exists()):
+    texts, path = ledger.decisions(), folder / "decision.json"
+    count = str(len(texts))
+    if not texts or (ledger.notes().get("told_file") == count and path.exists()):
         return
+    told = _told(texts)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     ledger.note(told_file=count)
@@ -47,9 +69,11 @@ def tell_decision(ledger: Ledger, desk: Desk) -> None:
     The decision itself was published by the ledger already; a crash or a Label Studio that is down
     only delays this, since every later turn looks again.
     """
-    told, count = _told(ledger)
-    if told is None or ledger.notes().get("told_desk") == count:
+    texts = ledger.decisions()
+    count = str(len(texts))
+    if not texts or ledger.notes().get("told_desk") == count:
         return
+    told = _told(texts)
     desk.announce(_announcement(told))
     line = f"{_in_a_line(told)} {marker(ledger.assessment)}"
     desk.describe(line)
@@ -63,13 +87,11 @@ def untell_decision(ledger: Ledger, desk: Desk, instruction: str | None) -> None
         ledger.note(told_desk="")
 
 
-def _told(ledger: Ledger) -> tuple[dict[str, Any] | None, str]:
-    """The latest stop with its reviews, and a count that grows with every decision."""
-    decisions = [json.loads(text) for text in ledger.decisions()]
-    if not decisions:
-        return None, "0"
+def _told(texts: Sequence[str]) -> dict[str, Any]:
+    """The latest stop with its reviews; of ten thousand groups each is megabytes to read."""
+    decisions = [json.loads(text) for text in texts]
     last = max(n for n, d in enumerate(decisions) if d["kind"] == "stop")
-    return {**decisions[last], "reviews": decisions[last + 1 :]}, str(len(decisions))
+    return {**decisions[last], "reviews": decisions[last + 1 :]}
 
 
 def _in_a_line(told: dict[str, Any]) -> str:
@@ -91,7 +113,10 @@ def _announcement(told: dict[str, Any]) -> str:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that readers see the old one or the new one, never a part."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w", encoding="utf-8") as out:
-        out.write(text)
-    os.replace(name, path)
+    # not `mkstemp`, whose files nobody else may read: reports are put into shared folders
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

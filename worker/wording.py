@@ -9,6 +9,7 @@ from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.posterior import whole
 from worker.core.stopping import PairVerdict, Verdict
+from worker.rivals import finding_of_models
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,14 @@ WORDS = {
         "expected cost", "expected costs", "least costly", "most costly",
         "less costly", "equally costly", "more costly",
     ),
+    "l2": _words(
+        "normalised L2 distance", "normalised L2 distances", "closest", "farthest",
+        "closer to people", "equally far from people", "farther from people",
+    ),
+    "kl": _words(
+        "KL divergence (bits)", "KL divergences", "closest", "farthest",
+        "closer to people", "equally far from people", "farther from people",
+    ),
     "confusion": _words("accuracy", "rows of the confusion matrix", "", "", "", "", ""),
     "tpr": Words(
         "true positive rate", "true positive rates",
@@ -70,12 +79,16 @@ WORDS = {
 
 def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
     """Say what was found out, in one sentence that holds whether or not the rule is met."""
+    if assessment.several is not None:
+        found = finding_of_models(assessment.several, belief, verdict)
+        return found if assessment.several.asked else found + _sure(assessment, verdict)
     names, question = assessment.pool.group_names, assessment.question
-    words = WORDS[assessment.plan.question.metric]
+    words = WORDS[assessment.plan.metric]
     if question.task == "identify":
         chosen = [names[g] for g in verdict.chosen]
         is_one = len(chosen) == 1
-        noun = "class" if assessment.plan.pool.groups == "predicted_class" else "group"
+        is_class = assessment.plan.pool.groups == "predicted_class"
+        noun = "class" if is_class and _is_of_groups(assessment) else "group"
         extreme = words.lowest if question.which == "lowest" else words.highest
         what = extreme.format(noun if is_one else {"class": "classes", "group": "groups"}[noun])
         verb = "is the" if is_one else f"are the {len(chosen)}"
@@ -87,6 +100,13 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
     value = verdict.value if verdict.value is not None else float("nan")
     asked = f"{value:.4f} (asked for: {assessment.rule.target:g})"
     held = "95% interval" if assessment.guard is None else "95% band that holds at any time"
+    if belief.judged is not None:
+        mean, low, high = whole(belief)
+        level = f"{100 * belief.metric.level:g}% HPDI"
+        return (
+            f"the mean {words.name} between predictions and people's votes is {mean:.4f} "
+            f"({level} {low:.4f} to {high:.4f}); the width of the interval is {asked}"
+        )
     if assessment.meaning.metric.pooled:
         mean, low, high = whole(belief)
         ece = f"the pool's expected calibration error is {mean:.4f} ({low:.4f} to {high:.4f})"
@@ -96,6 +116,11 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
     if assessment.rule.kind == "rmse":
         return f"the expected root mean squared error of the groups' {words.names} is {asked}"
     return f"the widest {held} of a group's {words.name} is {asked}"
+
+
+def _is_of_groups(assessment: Assessment) -> bool:
+    """Whether the groups that are asked about are those of `pool.groups`, not their parents."""
+    return assessment.plan.question.level is None
 
 
 def _of_pair(words: Words, names: Sequence[str], pair: PairVerdict, epsilon: float) -> str:
@@ -133,7 +158,22 @@ def headline_by_hand(assessment: Assessment, belief: Belief, verdict: Verdict) -
 
 def _and_labels(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
     found, n_items = finding(assessment, belief, verdict), assessment.pool.n_items
-    return f"{found}; {verdict.labels:,} of {n_items:,} items labelled."
+    if belief.judged is not None:
+        votes = f"{belief.judged.n_votes:,} votes on {verdict.labels:,} of {n_items:,} items"
+        return f"{found}; after {votes}."
+    known = known_text(assessment)
+    more = f" ({known})" if known else ""
+    return f"{found}; {verdict.labels:,} of {n_items:,} items labelled{more}."
+
+
+def known_text(assessment: Assessment) -> str:
+    """What is made of the items that were annotated before; empty if there are none."""
+    known, n = assessment.pool.known, assessment.pool.n_known
+    if known is None:
+        return ""
+    if known.use == "random":
+        return f"{n:,} more were known before and count as drawn at random"
+    return f"{n:,} more were known before and count for themselves only"
 
 
 def guarantee_means(assessment: Assessment) -> str:

@@ -23,6 +23,7 @@ from worker.settings import read_settings
 from worker.simulate.measuring import Measures
 from worker.simulate.replay import replay
 from worker.simulate.truths import Ints, outcomes
+from worker.since import with_earlier
 
 _FOR_SIMULATION = {"for_simulation": True}
 
@@ -81,11 +82,15 @@ def prepare(path: Path, pools: Path, asked: Asked) -> list[Case]:
         PlanError, PredictionsError: what is wrong, where, and what to do.
     """
     plan = load_plan(path, for_simulation=True)
+    if plan.question.task == "evaluate":
+        text = "question.task: came evaluate, but `assay simulate` replays one true class an item"
+        raise PlanError([f"{text}; it knows identify, estimate and compare"], str(path))
     cases = []
     for prior in asked.priors or (plan.prior.kind,):
         variant = _with_prior(plan, path, prior)
         pool = compile_pool(variant, pools)
         check_question(variant, pool)
+        pool = with_earlier(variant, pool, pools, None)
         truth = None
         if asked.truth is not None:
             truth = str(save_truth(read_truth(variant, pool, asked.truth), pool, pools))

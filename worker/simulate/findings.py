@@ -32,6 +32,8 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
         truth: every group's value on the whole pool (`truths.true_values`).
     """
     question, rule = assessment.question, assessment.rule
+    if belief.parts:
+        return _are_right(assessment, verdict, belief, truth)
     if question.task == "identify":
         reached = mrr(
             verdict.ranking, truth[None], question.top, question.which, question.tolerance
@@ -60,6 +62,21 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
         bounds = share @ bounds if assessment.guard else np.array([whole(belief)[1:]])
     within = (bounds[:, 0] - SLACK <= values) & (values <= bounds[:, 1] + SLACK)
     return bool(within.all())
+
+
+def _are_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Floats) -> bool:
+    """Whether the reported ranking of every model's groups reaches the mean reciprocal rank."""
+    question, begin = assessment.question, 0
+    ranking = np.array(verdict.ranking)
+    for part in belief.parts:
+        end = begin + part.n_groups
+        own = ranking[(ranking >= begin) & (ranking < end)] - begin
+        values = truth[None, begin:end]
+        reached = mrr(own, values, question.top, question.which, question.tolerance)
+        if reached[0] < assessment.rule.target - SLACK:
+            return False
+        begin = end
+    return True
 
 
 def rms_error(belief: Belief, truth: Floats) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +99,7 @@ def looks(until: int, budget: int | None) -> Iterator[int]:
     yield until
 
 
-def _only_set(truth: Floats, question: Question) -> NDArray[np.bool_] | None:
+def only_set(truth: Floats, question: Question) -> NDArray[np.bool_] | None:
     """(G,) the groups looked for, if only one set of them is right; its ranks are soon found."""
     values = truth if question.which == "lowest" else -truth
     if question.task != "identify" or question.tolerance or question.top >= truth.size:
@@ -115,22 +115,40 @@ def _only_set(truth: Floats, question: Question) -> NDArray[np.bool_] | None:
 class Log:
     """Writes down what a run measures, at the labels where there is something to measure."""
 
-    def __init__(self, assessment: Assessment, truth: Floats, measures: Measures) -> None:
+    def __init__(
+        self,
+        assessment: Assessment,
+        truth: Floats,
+        measures: Measures,
+        ranks: Sequence[float] | None = None,
+        asked_at: Sequence[int] | None = None,
+    ) -> None:
+        """Begin; what is known beforehand need not be worked out.
+
+        Args:
+            ranks: the mean reciprocal ranks at all `log_steps`.
+            asked_at: of the `looks` all at which the run may end, ascending.
+        """
         self.assessment, self.truth, self.measures = assessment, truth, measures
         self.question = assessment.question
         self.stop: Stop | None = None
         self.n = 0
-        self.mrr: list[float] = []
+        self.mrr = list(ranks or ())
         self.rmse: list[float] = []
         self.pooled: list[float] = []
-        self.belief = assessment.first
-        self.members = _only_set(truth, self.question)
+        self.belief = assessment.first  # at the last label where it was asked for
+        self.believe: Callable[[], Belief] | None = None
+        is_alone = assessment.several is None  # several models have a ranking each
+        self.members = only_set(truth, self.question) if is_alone else None
         # what was believed at the points of the schedule, latest first
         self.earlier: deque[Belief] = deque(maxlen=assessment.plan.stop.looks)
-        is_ranked = self.question.task == "identify" and not measures.only_stop
+        is_ranked = self.question.task == "identify" and is_alone and ranks is None
+        is_ranked &= not measures.only_stop
         self.steps = iter(log_steps(measures.until) if is_ranked else ())
         self.at = iter(() if measures.only_stop else measures.at)
-        self.looks = looks(measures.until, assessment.rule.budget)
+        self.looks = (
+            looks(measures.until, assessment.rule.budget) if asked_at is None else iter(asked_at)
+        )
         self.next_step, self.next_at = next(self.steps, 0), next(self.at, 0)
         self.next_look = next(self.looks, 0)
 
@@ -139,11 +157,14 @@ class Log:
         """Nothing is left to measure."""
         return self.n >= self.measures.until or (self.measures.only_stop and self.stop is not None)
 
-    def take(self, n: int, belief: Belief) -> None:
-        """Note the n-th label."""
+    def take(self, n: int, believe: Callable[[], Belief]) -> None:
+        """Note the n-th label; `believe` gives the belief after it, until the next label."""
         if is_due(self.n):
             self.earlier.appendleft(self.belief)
-        self.n, self.belief = n, belief
+        self.n, self.believe = n, believe
+        if not (n in (self.next_look, self.next_step, self.next_at) or is_due(n)):
+            return
+        self.belief = believe()
         if n == self.next_look:
             self._look()
             self.next_look = 0 if self.stop is not None else next(self.looks, 0)
@@ -156,6 +177,8 @@ class Log:
 
     def run(self, number: int, cpu_s: float) -> Run:
         """What was measured; once no label helps any more, nothing changes."""
+        if self.believe is not None:
+            self.belief = self.believe()
         if self.stop is None and self.n < self.measures.until:
             self._look()
         for following, measure in ((self.next_step, self._rank), (self.next_at, self._estimate)):
@@ -181,7 +204,8 @@ class Log:
         left, budget = self.assessment.pool.n_items - self.n, self.assessment.rule.budget
         may_end = left == 0 or (budget is not None and self.n >= budget)
         may_end |= self.assessment.guard is not None  # then the posterior does not decide
-        if not may_end and is_far_from_holding(self.belief, self.question, self.assessment.rule):
+        rule, parts = self.assessment.rule, self.belief.parts or (self.belief,)
+        if not may_end and any(is_far_from_holding(part, self.question, rule) for part in parts):
             return
         verdict = self.assessment.decide(self.belief, left, self.earlier)
         if verdict.stop:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,18 +15,21 @@ from worker.core.belief import Belief
 from worker.core.schedule import is_due
 from worker.core.strategies import NothingLeft
 from worker.core.supposing import labelled
+from worker.simulate.afterwards import is_measured_afterwards, log_of
+from worker.simulate.jointly import all_counted, jointly, plausible_outcomes
 from worker.simulate.measuring import Log, Measures, Run
-from worker.simulate.truths import Ints, cell_of_rows, plausible, true_values
+from worker.simulate.plainly import is_plain, plainly
+from worker.simulate.truths import Ints, estimates, plausible, true_values
 
 # Which stream of a run's random numbers is for what; 1 and 2 are the assessment's own.
 _SHUFFLING, _DRAWING_TRUTH = 3, 4
 
 
 class Revealed(NamedTuple):
-    """One label: the row of its item, and the belief after it."""
+    """One label: the row of its item, and the belief after it, to be asked for before the next."""
 
     row: int
-    belief: Belief
+    believe: Callable[[], Belief]
 
 
 def run_seed(seed: int, number: int) -> int:
@@ -47,11 +51,19 @@ def replay(
     own = run_seed(seed, number)
     assessment = replace(assessment, plan=assessment.plan.model_copy(update={"seed": own}))
     if outcome is None:
-        outcome = plausible(assessment, np.random.default_rng([own, _DRAWING_TRUTH]))
+        draw = plausible if assessment.several is None else plausible_outcomes
+        outcome = draw(assessment, np.random.default_rng([own, _DRAWING_TRUTH]))
     order = shuffled(assessment, np.random.default_rng([own, _SHUFFLING]))
-    log = Log(assessment, true_values(assessment, outcome), measures)
+    if assessment.several is None:
+        truth = true_values(assessment, outcome)
+    else:
+        truth = estimates(all_counted(assessment, outcome))
+    if is_measured_afterwards(assessment, measures):
+        log = log_of(assessment, outcome[order].tolist(), truth, measures)
+        return log.run(number, time.process_time() - began)
+    log = Log(assessment, truth, measures)
     for n, revealed in enumerate(labels(assessment, outcome, order), start=1):
-        log.take(n, revealed.belief)
+        log.take(n, revealed.believe)
         if log.is_full:
             break
     return log.run(number, time.process_time() - began)
@@ -70,6 +82,14 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
     pool = assessment.pool
     rows = range(pool.n_items) if order is None else order.tolist()
     outcomes = (outcome if order is None else outcome[order]).tolist()
+    if is_plain(assessment):
+        for at, believe in plainly(assessment, outcomes):
+            yield Revealed(rows[at], believe)
+        return
+    if assessment.several is not None:
+        for at, believe in jointly(assessment, outcomes):
+            yield Revealed(rows[at], believe)
+        return
     ends = (pool.cell_start + pool.cell_size).tolist()
     belief = assessment.first
     left, pending = np.array(pool.cell_size), np.zeros_like(pool.cell_size)
@@ -83,11 +103,16 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
         belief = labelled(belief, cell, outcomes[at])
         if is_due(claim + 1):
             belief = assessment.refitted(belief)
-        yield Revealed(rows[at], belief)
+        yield Revealed(rows[at], partial(_same, belief))
+
+
+def _same(belief: Belief) -> Belief:
+    return belief
 
 
 def shuffled(assessment: Assessment, rng: np.random.Generator) -> Ints:
     """(N,) the pool's rows, cell after cell, in a fresh random order within each cell."""
-    cell = cell_of_rows(assessment)
+    size = assessment.pool.cell_size
+    cell = np.repeat(np.arange(size.size), size)
     order: Ints = np.lexsort((rng.random(cell.size), cell))
     return order

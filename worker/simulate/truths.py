@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.believing import scores
+from worker.continuing import drawn_prior
 from worker.core.belief import Belief
 from worker.core.confusion import confusion_mean
 from worker.core.drawing import dirichlets, draw_cells
@@ -40,7 +41,9 @@ def plausible(assessment: Assessment, rng: Rng) -> Ints:
     too, from their weak priors.
     """
     prior = assessment.first
-    if assessment.plan.prior.kind == "empirical":
+    if assessment.pool.since is not None:
+        prior = drawn_prior(assessment.plan, assessment.pool, assessment.meaning, rng)
+    elif assessment.plan.prior.kind == "empirical":
         drawn = WEAK[:, 0] + WEAK[:, 1] * rng.standard_normal(len(WEAK))
         of_cells = prior_of(Hyperparameters(*drawn.tolist()), scores(assessment.pool))
         prior = with_prior(prior, *of_cells)

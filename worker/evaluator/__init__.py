@@ -1,0 +1,1 @@
+"""Bayesian evaluators of subjective tasks: the law of a prediction given the human label."""

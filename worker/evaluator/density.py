@@ -1,0 +1,96 @@
+"""The density of a sample, smoothed as much as the sample itself asks for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft, optimize
+
+Floats = NDArray[np.float64]
+Sample = NDArray[np.floating]
+
+_N = 1024  # cells of the grid
+_FEW_VALUES = 8  # cells with numbers in them: a sample that has no density
+_LEAST_CELLS = 2.0  # standard deviation of the smoothing: finer than that is the grid's own noise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Density:
+    """A density over equal cells.
+
+    at: (n,) middles of the cells, ascending. mass: (n,) probability of each cell, sums to 1.
+    bandwidth: standard deviation of the kernel, in the sample's unit.
+    """
+
+    at: Floats
+    mass: Floats
+    bandwidth: float
+
+    @property
+    def step(self) -> float:
+        """How wide a cell is."""
+        return float(self.at[1] - self.at[0])
+
+
+def density(sample: Sample, low: float | None = None, high: float | None = None) -> Density:
+    """Estimate the density of a sample with a Gaussian kernel that is reflected at the bounds.
+
+    The bandwidth is the one of Botev, Grotowski & Kroese, which, unlike rules of thumb, does not
+    smear several modes into one; where it finds none, Silverman's is taken.
+
+    Args:
+        sample: (n,), n >= 1 finite numbers.
+        low, high: the least and greatest possible value; None: nothing is known.
+
+    Source:
+        Botev, Grotowski & Kroese, "Kernel Density Estimation via Diffusion" (Annals of Statistics
+        2010), algorithm 1; on 1,024 cells.
+    """
+    least, most = float(sample.min()), float(sample.max())
+    air = (most - least) / 10 or max(abs(least), 1.0) / 100
+    start = least - air if low is None else max(low, least - air)
+    end = most + air if high is None else min(high, most + air)
+    if not start <= least <= most <= end or start == end:  # the bounds were wrong: look wider
+        start, end = least - air, most + air
+    counts, edges = np.histogram(sample, _N, (start, end))
+    share = counts / sample.size
+    waves = fft.dct(share, norm=None)
+    is_discrete = np.count_nonzero(counts) <= _FEW_VALUES
+    time = 0.0 if is_discrete else _botev(waves[1:] / 2, sample.size)
+    if time is None:
+        spread = float(sample.std()) / (end - start)
+        time = (0.9 * spread * sample.size**-0.2) ** 2
+    time = max(time, (_LEAST_CELLS / _N) ** 2)
+    k = np.arange(_N)
+    mass = np.maximum(fft.idct(waves * np.exp(-(k**2) * np.pi**2 * time / 2)), 0.0)
+    middles = (edges[:-1] + edges[1:]) / 2
+    return Density(middles, mass / mass.sum(), float(np.sqrt(time) * (end - start)))
+
+
+def _botev(wave: Floats, n: int) -> float | None:
+    """The squared bandwidth as a part of the range, or None where the equation has no root."""
+    k2 = np.arange(1, _N, dtype=np.float64) ** 2
+    a2 = wave**2
+
+    def gap(time: float) -> float:
+        f = 2 * np.pi**14 * np.sum(k2**7 * a2 * np.exp(-k2 * np.pi**2 * time))
+        for s in range(6, 1, -1):
+            odd = np.prod(np.arange(1, 2 * s, 2)) / np.sqrt(2 * np.pi)
+            const = (1 + 0.5 ** (s + 0.5)) / 3
+            if not f > 0:
+                return np.nan
+            at = (2 * const * odd / (n * f)) ** (2 / (3 + 2 * s))
+            f = 2 * np.pi ** (2 * s) * np.sum(k2**s * a2 * np.exp(-k2 * np.pi**2 * at))
+        if not f > 0:
+            return np.nan
+        return float(time - (2 * n * np.sqrt(np.pi) * f) ** -0.4)
+
+    # The least root: look where the sign first changes.
+    times = np.geomspace(1e-9, 0.1, 40)
+    with np.errstate(all="ignore"):
+        gaps = np.array([gap(time) for time in times])
+        turn = np.flatnonzero((gaps[:-1] < 0) & (gaps[1:] >= 0))
+        if not turn.size:
+            return None
+        at = int(turn[0])
+        return float(optimize.brentq(gap, times[at], times[at + 1], xtol=1e-12))

@@ -1,0 +1,178 @@
+"""Moving an assessment to another server: everything that is kept of it, in one file and back.
+
+The compiled pool is a file of its own (`pools/HASH.arrow`) and is carried beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from redis import Redis
+
+from worker.assessment import reopen
+from worker.errors import AssayError, NewerPlan
+from worker.ledger import Header, LedgerError
+from worker.plan import stored_plan
+from worker.pool import open_pool
+from worker.records import NewerRecord, load
+
+if TYPE_CHECKING:
+    from worker.office import Office
+
+VERSION = 2
+
+# Of one machine or of a moment: whoever goes on takes them anew.
+_LEFT_BEHIND = ("lease", "doubt", "counters")
+
+
+class NotMovable(AssayError):
+    """A file that is no export, or an assessment that is here already."""
+
+
+def pack(db: Redis, assessment: str) -> dict[str, dict[str, Any]]:
+    """All keys of an assessment, by their names without the prefix: type and content.
+
+    A change meanwhile leaves a mixture: pause the assessment before.
+    """
+    prefix = _prefix(assessment)
+    kept = {}
+    for key in sorted(cast("list[str]", list(db.scan_iter(match=f"{_escaped(prefix)}*")))):
+        name, kind = key.removeprefix(prefix), str(db.type(key))
+        if name in _LEFT_BEHIND:
+            continue
+        content: Any
+        if kind == "hash":
+            content = db.hgetall(key)
+        elif kind == "list":
+            content = db.lrange(key, 0, -1)
+        elif kind == "set":
+            content = sorted(cast("set[str]", db.smembers(key)))
+        elif kind == "stream":
+            content = [[entry, fields] for entry, fields in cast("Any", db.xrange(key))]
+        else:
+            content = db.get(key)
+        kept[name] = {"type": kind, "content": content}
+    return kept
+
+
+def unpack(db: Redis, exported: Any) -> Header:
+    """Write what `assay export` packed; all of it, or nothing where something is there already.
+
+    One that ran is paused by the same step, for it may still run elsewhere.
+
+    Raises:
+        NotMovable: it is no export of this or an older release with keys, or the assessment is
+            here already.
+        LedgerError, NewerPlan, NewerRecord: a newer release started it, or went on with it.
+    """
+    header, kept = read_export(exported)
+    prefix = _prefix(header.assessment)
+    with db.pipeline(transaction=True) as pipe:
+        pipe.watch(f"{prefix}meta")  # type: ignore[no-untyped-call]
+        if pipe.exists(f"{prefix}meta"):
+            raise NotMovable(
+                f"There is an assessment {header.assessment!r} here already; nothing was changed. "
+                "Name another server or home, or leave it as it is."
+            )
+        pipe.multi()
+        for name, one in kept.items():
+            _write(pipe, prefix + name, one["type"], one["content"])
+        pipe.execute()
+    return header
+
+
+def take_over(office: Office, file: Path, pool: Path | None) -> Header:
+    """Bring an exported assessment here; one that ran is paused, for it may still run elsewhere.
+
+    If it dies after writing, before the assessment is on the list, the next one with the same file
+    ends it: what is here and not on the list has to be what the file holds.
+
+    Args:
+        pool: the compiled pool; None if it lies where the header says, or among our pools.
+
+    Raises:
+        NotMovable, LedgerError, NewerPlan, NewerRecord: as `unpack`.
+        PoolChanged: the pool is not here, or not the one of this assessment; nothing is written.
+    """
+    try:
+        exported = json.loads(file.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, ValueError) as error:
+        raise NotMovable(
+            f"{file} is no JSON ({error}); make it with `assay export ID --to FILE`."
+        ) from error
+    header, kept = read_export(exported)
+    if pool is not None:
+        open_pool(pool, header.pool_sha256)
+        office.settings.pools.mkdir(parents=True, exist_ok=True)
+        target = office.settings.pools / Path(header.pool_file).name
+        if not target.exists():
+            part = target.with_suffix(".part")
+            shutil.copyfile(pool, part)
+            part.replace(target)
+    reopen(header, office.settings.pools)
+    is_listed = header.assessment in office.ids()
+    if is_listed or pack(office.state, header.assessment) != kept:
+        unpack(office.state, exported)
+    office.enter(header.assessment)
+    return header
+
+
+def read_export(exported: Any) -> tuple[Header, dict[str, dict[str, Any]]]:
+    """The header, and all keys as they are to be here."""
+    version = exported.get("version") if isinstance(exported, dict) else None
+    if not isinstance(version, int):
+        raise NotMovable(
+            "This is no export of an assessment; make one with `assay export ID --to FILE`."
+        )
+    if version > VERSION:
+        raise NotMovable(
+            f"This export has version {version}, and this release knows {VERSION}: a newer Assay "
+            "wrote it; upgrade Assay here."
+        )
+    kept = exported.get("kept")
+    try:
+        header = Header.load(kept["meta"]["content"]["header"])
+        for one in kept.values():
+            if one["type"] not in ("hash", "list", "set", "stream", "string"):
+                raise KeyError(one["type"])
+        stored_plan(header.plan)
+        for text in kept.get("items", {"content": {}})["content"].values():
+            load(text)
+        meta = kept["meta"]["content"]
+        if meta.get("status") == "running":
+            meta = meta | {"status": "paused"}
+        kept = kept | {"meta": kept["meta"] | {"content": meta}}
+    except (LedgerError, NewerPlan, NewerRecord):
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise NotMovable(
+            f"This export is not whole ({type(error).__name__}: {error}); make a new one with "
+            "`assay export ID --to FILE`."
+        ) from error
+    return header, kept
+
+
+def _write(pipe: Any, key: str, kind: str, content: Any) -> None:
+    if kind == "hash":
+        pipe.hset(key, mapping=content)
+    elif kind == "list":
+        pipe.rpush(key, *content)
+    elif kind == "set":
+        pipe.sadd(key, *content)
+    elif kind == "stream":
+        for entry, fields in content:
+            pipe.xadd(key, fields, id=entry)
+    else:
+        pipe.set(key, content)
+
+
+def _prefix(assessment: str) -> str:
+    return f"assay:{{{assessment}}}:"
+
+
+def _escaped(text: str) -> str:
+    """The text as a pattern that matches itself alone."""
+    return "".join(f"\\{letter}" if letter in "*?[]\\" else letter for letter in text)

@@ -1,0 +1,75 @@
+"""A run of several models: one label after the other, each taken into all of their beliefs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from worker.assessment import Assessment
+from worker.core.belief import Belief
+from worker.core.drawing import dirichlets
+from worker.core.schedule import is_due, stage
+from worker.core.strategies import NothingLeft
+from worker.core.views import plausible_shares
+from worker.outcomes import Counts
+from worker.simulate.truths import Ints, Rng
+
+_STRENGTH = 8.0  # pseudo-counts of a made-up cell: how near it is to what the scores say
+
+
+def jointly(
+    assessment: Assessment, outcomes: Sequence[int]
+) -> Iterator[tuple[int, Callable[[], Belief]]]:
+    """Reveal one label after the other, as `replay.labels` does.
+
+    Yields:
+        Where the label's item stands among `outcomes`, and the belief after it.
+    """
+    pool, several = assessment.pool, assessment.several
+    assert several is not None, "asked of several models"
+    ends = (pool.cell_start + pool.cell_size).tolist()
+    counts = np.zeros((pool.n_cells, several.models.layout.n_outcomes), dtype=np.int64)
+    early = np.zeros_like(counts)
+    left, pending = np.array(pool.cell_size), np.zeros_like(pool.cell_size)
+    belief = assessment.first
+    for claim in range(pool.n_items):
+        try:
+            cell = assessment.choose(belief, left, pending, claim).cell
+        except NothingLeft:
+            return
+        at = ends[cell] - int(left[cell])
+        left[cell] -= 1
+        counts[cell, outcomes[at]] += 1
+        n = claim + 1
+        is_refitted = is_due(n)
+        if is_refitted:
+            early = counts.copy()
+        now = Counts(counts.copy(), early, stage(n))
+        belief = several.believe(now, None if is_refitted or claim == 0 else belief)
+        yield at, _given(belief)
+
+
+def _given(belief: Belief) -> Callable[[], Belief]:
+    return lambda: belief
+
+
+def plausible_outcomes(assessment: Assessment, rng: Rng) -> Ints:
+    """(N,) outcomes of a pool such as all models' scores together let expect, cell after cell."""
+    assert assessment.several is not None, "asked of several models"
+    layout = assessment.several.models.layout
+    share = dirichlets(_STRENGTH * plausible_shares(layout), rng, 1)[0]
+    cell = np.repeat(np.arange(layout.size.size), layout.size)
+    upto = np.cumsum(share, axis=1)[:, :-1]
+    outcome: Ints = (rng.random((cell.size, 1)) > upto[cell]).sum(axis=1)
+    return outcome
+
+
+def all_counted(assessment: Assessment, outcome: Ints) -> Belief:
+    """The belief when every item of the pool has its outcome."""
+    several, size = assessment.several, assessment.pool.cell_size
+    assert several is not None, "asked of several models"
+    width = several.models.layout.n_outcomes
+    cell = np.repeat(np.arange(size.size), size)
+    counts = np.bincount(cell * width + outcome, minlength=size.size * width).reshape(-1, width)
+    return several.believe(Counts(counts, np.zeros_like(counts), 0))
