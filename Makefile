@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench bench-paper clean
+.PHONY: demo test check bench bench-paper soak fuzz compat clean
 
 .venv/ready: pyproject.toml deploy/constraints.txt
 	$(PYTHON) -m venv .venv
@@ -25,6 +25,19 @@ bench: .venv/ready ## the numbers of the README, as measured here
 
 bench-paper: .venv/ready ## the paper's tables beside Assay's, as a page under .assay (ARGS="--ours 200": hours)
 	$(BIN)/python -m tests.bench.paper $(ARGS)
+
+soak: .venv/ready ## ten minutes of faults against real servers (ARGS="--minutes 2 --seed 5"; --broken must fail)
+	$(BIN)/python -m tests.soak $(ARGS)
+
+FUZZ_S ?= 60
+fuzz: .venv/ready ## what coverage leads to, thrown at all that reads what others wrote (FUZZ_S=60 s for each target)
+	$(BIN)/python -m pip install --quiet 'atheris>=3,<4'
+	for target in annotation webhook plan predictions; do \
+		$(BIN)/python -m tests.fuzz.atheris_run $$target .assay/fuzz/$$target -max_total_time=$(FUZZ_S) || exit 1; \
+	done
+
+compat: .venv/ready ## oldest and newest libraries, Pythons, servers, Label Studio, as a table (ARGS="libraries servers")
+	$(BIN)/python -m tests.compat $(ARGS)
 
 clean: ## remove what the other targets made here (not the cache of Label Studio)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
