@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from connector.desk import PAGE, Counters, TaskBrief
+from connector.desk import PAGE
 from connector.errors import NotFound
 from connector.labels import Look, Schema, judge
+from connector.port import TAB, Counters, TaskBrief
 
 SCHEMA = Schema("answer", "text", ("cat", "dog", "cow"))
 
@@ -24,6 +25,7 @@ class _Task:
     id: int
     data: dict[str, str]
     at_us: int
+    overlap: int
     is_labeled: bool = False
     annotations: dict[int, dict[str, Any]] = field(default_factory=dict)
 
@@ -42,17 +44,22 @@ class FakeDesk:
     Attributes:
         now_us: the server's clock in microseconds; a test may set it.
         tick_us: how far it moves with every change; 0 makes changes share a stamp.
+        overlap: a task is served until so many different people answered it.
         reuses_ids: like SQLite, gives the id of the highest task, once deleted, to the next one.
         is_gone: the project was deleted.
         calls: the names of the desk's methods as they were called.
     """
 
-    def __init__(self, schema: Schema = SCHEMA, *, reuses_ids: bool = True) -> None:
+    def __init__(
+        self, schema: Schema = SCHEMA, *, reuses_ids: bool = True, overlap: int = 1
+    ) -> None:
         self.now_us = 1_750_000_000_000_000
         self.tick_us = 1_000
         self.reuses_ids = reuses_ids
+        self.overlap = overlap
         self.is_gone = False
         self.description = self.instruction = ""
+        self.tabs: list[str] = []
         self.calls: list[str] = []
         self._schema = schema
         self._tasks: dict[int, _Task] = {}
@@ -120,13 +127,29 @@ class FakeDesk:
         if lost_answer is not None:
             raise lost_answer
 
+    def people(self) -> dict[int, str]:
+        self._asked("people")
+        every = [a["completed_by"] for t in self._tasks.values() for a in t.annotations.values()]
+        return {author: f"person {author}" for author in every if author is not None}
+
+    def tab(self, title: str) -> None:
+        lost_answer = self._called("tab")
+        self._must_exist()
+        ours = [n for n, shown in enumerate(self.tabs) if shown.startswith(TAB)]
+        if ours:
+            self.tabs[ours[0]] = title
+        else:
+            self.tabs += [title] if self.tabs else ["Default", title]
+        if lost_answer is not None:
+            raise lost_answer
+
     # --- what people do ----------------------------------------------------------------------
 
     def next_task(self, author: int) -> int | None:
         """The task that the queue serves this annotator: the lowest open one not yet seen."""
         for task in self._living():
             seen_by = {a["completed_by"] for a in task.annotations.values()}
-            if not task.is_labeled and author not in seen_by:
+            if not task.is_labeled and task.answers < task.overlap and author not in seen_by:
                 return task.id
         return None
 
@@ -145,8 +168,7 @@ class FakeDesk:
             "was_cancelled": cancelled,
         }
         self._touch(shown, self._last_annotation)
-        if not cancelled:
-            shown.is_labeled = True
+        shown.is_labeled = shown.answers >= shown.overlap
         return self._last_annotation
 
     def skip(self, task: int, author: int) -> int:
@@ -157,14 +179,14 @@ class FakeDesk:
         """Replace the label of an annotation; its author stays, a skipped one counts again."""
         task = self._task_of(annotation)
         task.annotations[annotation] |= {"result": self.result(label), "was_cancelled": False}
-        task.is_labeled = True
+        task.is_labeled = task.answers >= task.overlap
         self._touch(task, annotation)
 
     def delete_annotation(self, annotation: int) -> None:
         """Delete an annotation; a task without answers is open again."""
         task = self._task_of(annotation)
         del task.annotations[annotation]
-        task.is_labeled = task.answers > 0
+        task.is_labeled = task.answers >= task.overlap
         self._touch(task)
 
     def delete_task(self, task: int) -> None:
@@ -224,7 +246,7 @@ class FakeDesk:
 
     def _import(self, data: dict[str, str]) -> int:
         self._last_task += 1
-        self._tasks[self._last_task] = task = _Task(self._last_task, data, 0)
+        self._tasks[self._last_task] = task = _Task(self._last_task, data, 0, self.overlap)
         self._touch(task)
         return task.id
 
@@ -233,6 +255,8 @@ class FakeDesk:
         for task in tasks:
             if not self.is_gone and task in self._tasks:
                 self._tasks[task].is_labeled = is_labeled
+                if not is_labeled:
+                    self._tasks[task].overlap = self._tasks[task].answers + 1
                 self._touch(self._tasks[task])
         if lost_answer is not None:
             raise lost_answer

@@ -44,10 +44,14 @@ def test_every_key_of_the_plan_is_in_the_readme(key):
     [
         "LABEL_STUDIO_URL",
         "LABEL_STUDIO_API_KEY",
+        "LABEL_STUDIO_SERVERS_FILE",
         "ASSAY_WEBHOOK_SECRET",
         "ASSAY_HOME",
         "REDIS_URL",
         "ASSAY_STATE_URL",
+        "ASSAY_DASHBOARD_TOKEN",
+        "ASSAY_NOTIFY_SECRET",
+        "ASSAY_LOG",
     ],
 )
 def test_every_setting_is_in_the_readme_and_in_the_example(name):
@@ -61,6 +65,6 @@ def test_no_setting_is_read_that_is_not_documented():
     for package in ("connector", "worker"):
         for path in Path(__file__).parents[1].joinpath(package).rglob("*.py"):
             text = path.read_text(encoding="utf-8")
-            read |= set(re.findall(r'env\.get\("([A-Z_]+)"', text))
+            read |= set(re.findall(r'(?:env\.get|secret)\("([A-Z_]+)"', text))
     undocumented = {name for name in read if f"`{name}`" not in README}
     assert undocumented <= {"XDG_CACHE_HOME"}

@@ -1,20 +1,58 @@
-"""Print every number, or those named: `python -m tests.bench [core] [turn] [million] [live]`."""
+"""Print every number, or those named: `python -m tests.bench [core] [turn] [live] [web] ...`."""
 
 import sys
 
-from tests.bench import core, live, million, turn
+from tests.bench import (
+    change,
+    core,
+    crowd,
+    curve,
+    evaluator,
+    forecast,
+    huge,
+    judged,
+    live,
+    load,
+    million,
+    models,
+    report,
+    structure,
+    subjective,
+    turn,
+    web,
+    wide,
+)
 
-PARTS = {"core": core.run, "turn": turn.run, "million": million.run, "live": live.run}
+PARTS = {
+    "core": core.run,
+    "turn": turn.run,
+    "million": million.run,
+    "live": live.run,
+    "load": load.run,
+    "wide": wide.run,
+    "report": report.run,
+    "forecast": forecast.run,
+    "web": web.run,
+    "subjective": subjective.run,
+    "evaluator": evaluator.run,
+    "crowd": crowd.run,
+    "curve": curve.run,
+    "structure": structure.run,
+    "judged": judged.run,
+    "models": models.run,
+}
+ONLY_IF_NAMED = {"huge": huge.run, "change": change.run}  # minutes, and 10 GB of disk
 
 
 def main() -> None:
-    """Run the named parts, or all."""
+    """Run the named parts, or all but the very long ones."""
     chosen = sys.argv[1:] or list(PARTS)
+    parts = PARTS | ONLY_IF_NAMED
     for name in chosen:
-        if name not in PARTS:
-            sys.exit(f"{name} is no part of the bench; there is {', '.join(PARTS)}")
+        if name not in parts:
+            sys.exit(f"{name} is no part of the bench; there is {', '.join(parts)}")
     for name in chosen:
-        PARTS[name]()
+        parts[name]()
 
 
 main()

@@ -21,9 +21,9 @@ from connector.project import hook
 from connector.settings import LabelStudioSettings, webhook_secret
 from tests.bench.measuring import line, quantiles, say, write_pool
 from worker.embedded import server
-from worker.filling import n_waiting
 from worker.ledger import ValkeyLedger
 from worker.office import Office
+from worker.queueing import n_waiting
 from worker.serving import RECEIVER
 from worker.settings import Settings
 from worker.starting import start

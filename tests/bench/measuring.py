@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from connector.desk import Counters, TaskBrief
 from connector.labels import Judgement, Look
+from connector.port import Counters, TaskBrief
 
 
 def say(text: str) -> None:
@@ -86,10 +86,14 @@ class NullDesk:
         self.put_items += zip(ids, (task["item_id"] for task in tasks), strict=True)
         return ids
 
+    def people(self) -> dict[int, str]:
+        return {}
+
     def close(self, tasks: Sequence[int]) -> None: ...
     def reopen(self, tasks: Sequence[int]) -> None: ...
     def describe(self, text: str) -> None: ...
     def announce(self, html: str) -> None: ...
+    def tab(self, title: str) -> None: ...
 
 
 def answered(task: int, item: str, label: str, at_us: int) -> Look:

@@ -14,6 +14,7 @@ from worker.loop import advance
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.reading import BATCH, record
+from worker.rules import Rules
 from worker.server import connect
 
 GROUPS, ITEMS, EVENTS, BURST = 100, 10_000, 400, 5_000
@@ -89,7 +90,7 @@ def drain(work: Assessment, ledger: ValkeyLedger) -> None:
     ]
     began, cpu = time.perf_counter(), time.process_time()
     for start in range(0, BURST, BATCH):
-        record(ledger, looks[start : start + BATCH], 1, 2)
+        record(ledger, looks[start : start + BATCH], 1, Rules())
     took, used = time.perf_counter() - began, time.process_time() - cpu
     tally = ledger.standing().tally
     assert sum(tally.values()) == BURST, "a judgement is missing"

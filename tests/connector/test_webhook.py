@@ -112,7 +112,7 @@ def test_json_that_is_no_action_of_interest_is_ignored(woken: Woken, content: An
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"<html>", b"\xff\xfe\x00", b"[" * 100_000], ids=range(5)
+    "body", [b"", b"{", b"<html>", b"\xff\xfe\x00", b"[" * 60_000], ids=range(5)
 )
 def test_a_body_that_is_not_json_is_refused(woken: Woken, body: bytes) -> None:
     assert sent(woken, body=body).status_code == 400
@@ -124,6 +124,25 @@ def test_a_body_that_is_too_large_is_refused(woken: Woken) -> None:
 
     assert sent(woken, body=body).status_code == 413
     assert woken.names == []
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"x":', "}")])
+@pytest.mark.parametrize(("depth", "status"), [(31, 200), (32, 400), (10_000, 400)])
+def test_a_body_that_is_nested_too_deeply_is_refused(
+    woken: Woken, opening: str, closing: str, depth: int, status: int
+) -> None:
+    inner = opening * depth + "1" + closing * depth
+    answer = sent(woken, body=f'{{"action": "ANNOTATION_CREATED", "x": {inner}}}'.encode())
+
+    assert answer.status_code == status
+    assert len(woken.names) == (status == 200)
+
+
+def test_brackets_in_a_text_are_no_depth(woken: Woken) -> None:
+    text = json.dumps("[" * 100 + '"\\' + "{" * 100)
+    body = f'{{"x": {text}, "action": "ANNOTATION_CREATED"}}'.encode()
+
+    assert sent(woken, body=body).status_code == 200
 
 
 def test_an_unknown_assessment_is_not_found(woken: Woken) -> None:

@@ -10,10 +10,11 @@ import pytest
 from label_studio_sdk.client import LabelStudio
 
 from connector.annotator import Annotator
-from connector.desk import PAGE, Desk, LabelStudioDesk
+from connector.desk import PAGE, LabelStudioDesk
 from connector.errors import ConnectorError, InDoubt, NotFound, Refused, Rejected
 from connector.labels import Judgement, Look, write_config
 from connector.local import LabelStudioServer, personal_access_token
+from connector.port import Desk
 from connector.project import (
     SECRET_HEADER,
     attach_project,
@@ -42,13 +43,15 @@ class Project(Protocol):
     def author(self, who: int) -> int: ...
     def vanish(self) -> None: ...
     def shown_text(self) -> tuple[str, str]: ...
+    def tabs(self) -> list[str]: ...
+    def add_tab(self, title: str) -> None: ...
 
 
 class FakeProject:
     """The fake desk with people at it."""
 
-    def __init__(self) -> None:
-        self.desk = self._fake = FakeDesk()
+    def __init__(self, overlap: int = 1) -> None:
+        self.desk = self._fake = FakeDesk(overlap=overlap)
         self.next_task = self._fake.next_task
         self.annotate = self._fake.annotate
         self.skip = self._fake.skip
@@ -67,6 +70,12 @@ class FakeProject:
     def shown_text(self) -> tuple[str, str]:
         return self._fake.description, self._fake.instruction
 
+    def tabs(self) -> list[str]:
+        return self._fake.tabs
+
+    def add_tab(self, title: str) -> None:
+        self._fake.tabs.append(title)
+
 
 class RealProject:
     """A project of a real Label Studio; annotators label as people do."""
@@ -77,9 +86,12 @@ class RealProject:
         client: LabelStudio,
         admin: httpx.Client,
         people: Callable[[], Annotator],
+        overlap: int = 1,
     ) -> None:
         config = write_config(SCHEMA.labels, [SCHEMA.to_name], SCHEMA.control)
-        self._number = create_project(client, server.url, "Desk", str(id(self)), config, "")
+        self._number = create_project(
+            client, server.url, "Desk", str(id(self)), config, "", overlap
+        )
         self.desk: Desk = LabelStudioDesk(client, server.url, self._number, SCHEMA)
         self._admin = admin
         self._sign_up = people
@@ -120,6 +132,24 @@ class RealProject:
         shown = self._admin.get(f"/api/projects/{self._number}/").raise_for_status().json()
         return shown["description"], shown["expert_instruction"]
 
+    def views(self) -> list[dict[str, Any]]:
+        answer = self._admin.get("/api/dm/views/", params={"project": self._number})
+        views: list[dict[str, Any]] = answer.raise_for_status().json()
+        return views
+
+    def listed(self, view: int) -> list[dict[str, Any]]:
+        query = {"project": self._number, "view": view}
+        answer = self._admin.get("/api/tasks", params=query).raise_for_status().json()
+        tasks: list[dict[str, Any]] = answer["tasks"]
+        return tasks
+
+    def tabs(self) -> list[str]:
+        return [view["data"]["title"] for view in self.views()]
+
+    def add_tab(self, title: str) -> None:
+        content = {"project": self._number, "data": {"title": title}}
+        self._admin.post("/api/dm/views/", json=content).raise_for_status()
+
 
 @pytest.fixture
 def admin(label_studio: LabelStudioServer) -> Iterator[httpx.Client]:
@@ -138,6 +168,17 @@ def project(request: pytest.FixtureRequest) -> Project:
     return RealProject(server, sdk(), admin, people)
 
 
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.live)])
+def shared(request: pytest.FixtureRequest) -> Project:
+    """A project that serves every task to two different people."""
+    if request.param == "fake":
+        return FakeProject(overlap=2)
+    server, sdk, admin, people = (
+        request.getfixturevalue(name) for name in ("label_studio", "sdk", "admin", "annotator")
+    )
+    return RealProject(server, sdk(), admin, people, overlap=2)
+
+
 def shown(items: Sequence[str]) -> list[dict[str, str]]:
     return [{"text": f"about {item}", "item_id": item} for item in items]
 
@@ -150,6 +191,61 @@ def read_one(desk: Desk, task: int) -> Look:
 def only(look: Look) -> Judgement:
     (judgement,) = look.judgements
     return judgement
+
+
+class TestOverlap:
+    """A project that wants two answers a task."""
+
+    def test_a_task_is_served_to_two_people_and_to_nobody_twice(self, shared: Project) -> None:
+        (task,) = shared.desk.put(shown(["a"]))
+
+        shared.annotate(task, "cat", 0)
+        assert not read_one(shared.desk, task).is_closed
+        assert shared.next_task(0) is None
+        assert shared.next_task(1) == task
+
+        shared.annotate(task, "dog", 1)
+        look = read_one(shared.desk, task)
+        assert look.is_closed
+        assert {j.author: j.label for j in look.judgements} == {
+            shared.author(0): "cat",
+            shared.author(1): "dog",
+        }
+        assert shared.next_task(2) is None
+
+    def test_a_skip_leaves_the_task_to_two_others(self, shared: Project) -> None:
+        (task,) = shared.desk.put(shown(["a"]))
+        shared.skip(task, 0)
+        shared.annotate(task, "cat", 1)
+
+        assert not read_one(shared.desk, task).is_closed
+        assert shared.next_task(2) == task
+        shared.annotate(task, "cat", 2)
+        assert read_one(shared.desk, task).is_closed
+
+    def test_a_task_that_is_closed_early_is_served_to_nobody_until_it_is_reopened(
+        self, shared: Project
+    ) -> None:
+        (task,) = shared.desk.put(shown(["a"]))
+        shared.annotate(task, "cat", 0)
+        shared.desk.close([task])
+
+        assert shared.next_task(1) is None
+        shared.desk.reopen([task])
+        assert shared.next_task(1) == task
+        shared.annotate(task, "cat", 1)
+        shared.desk.reopen([task])  # a third opinion, though both answers are there
+        assert shared.next_task(2) == task
+
+    def test_a_deleted_answer_opens_the_task_again(self, shared: Project) -> None:
+        (task,) = shared.desk.put(shown(["a"]))
+        first = shared.annotate(task, "cat", 0)
+        shared.annotate(task, "cat", 1)
+
+        shared.delete_annotation(first)
+
+        assert not read_one(shared.desk, task).is_closed
+        assert shared.next_task(2) == task
 
 
 class TestDesk:
@@ -385,6 +481,39 @@ class TestDesk:
         assert "enough is <b>known</b>" in announced
         assert read_one(project.desk, task) == before
 
+    def test_one_tab_of_ours_is_made_beside_the_usual_one_and_then_renamed(
+        self, project: Project
+    ) -> None:
+        project.desk.tab("Assay: 12% sure")
+        assert project.tabs() == ["Default", "Assay: 12% sure"]
+        project.add_tab("Mine")
+
+        project.desk.tab("Assay: 62% sure")
+        project.desk.tab("Assay: 62% sure")
+
+        assert sorted(project.tabs()) == ["Assay: 62% sure", "Default", "Mine"]
+
+    def test_a_tab_of_somebody_else_is_left_alone(self, project: Project) -> None:
+        project.add_tab("My work")
+
+        project.desk.tab("Assay: 12% sure")
+
+        assert project.tabs() == ["My work", "Assay: 12% sure"]
+
+    def test_who_labelled_is_among_the_people_and_has_a_name(self, project: Project) -> None:
+        (task,) = project.desk.put([{"text": "a", "item_id": "i1"}])
+        project.annotate(task, "cat", 0)
+        assert project.desk.people()[project.author(0)]
+
+    def test_a_tab_changes_no_task(self, project: Project) -> None:
+        (task,) = project.desk.put(shown(["a"]))
+        before = read_one(project.desk, task)
+
+        project.desk.tab("Assay: 12% sure")
+
+        assert read_one(project.desk, task) == before
+        assert project.next_task(0) == task
+
     def test_a_project_that_is_gone_is_not_taken_for_an_empty_one(self, project: Project) -> None:
         project.desk.put(shown(["a"]))
         project.vanish()
@@ -535,3 +664,30 @@ class TestLabelStudio:
         assert found["headers"] == {SECRET_HEADER: "s3cret"}
         assert "PROJECT_UPDATED" not in found["actions"]
         assert not found["send_payload"]
+
+    def test_our_tab_shows_open_tasks_and_keeps_what_people_did_to_it(
+        self,
+        label_studio: LabelStudioServer,
+        sdk: Clients,
+        admin: httpx.Client,
+        annotator: Callable[[], Annotator],
+    ) -> None:
+        project = RealProject(label_studio, sdk(), admin, annotator)
+        done, withdrawn, skipped, fresh = project.desk.put(shown(["a", "b", "c", "d"]))
+        project.annotate(done, "cat", 0)
+        project.skip(skipped, 0)
+        project.desk.close([withdrawn])
+        project.desk.tab("Assay: 1% sure")
+
+        _, ours = project.views()
+        assert [task["id"] for task in project.listed(ours["id"])] == [skipped, fresh]
+        assert "ordering" not in ours["data"]
+
+        ours["data"]["hiddenColumns"]["explore"].remove("tasks:inner_id")
+        changed = {"project": ours["project"], "data": ours["data"]}
+        admin.patch(f"/api/dm/views/{ours['id']}/", json=changed).raise_for_status()
+        project.desk.tab("Assay: 2% sure")
+
+        _, renamed = project.views()
+        assert renamed["data"] == {**ours["data"], "title": "Assay: 2% sure"}
+        assert [task["id"] for task in project.listed(ours["id"])] == [skipped, fresh]

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 CORE = sorted((ROOT / "worker" / "core").rglob("*.py"))
 CONNECTOR = sorted((ROOT / "connector").rglob("*.py"))
 PURE = {"bisect", "collections", "dataclasses", "functools", "hashlib", "itertools", "math"}
-PURE |= {"threading", "typing"}
+PURE |= {"operator", "threading", "typing"}
 
 
 def imported(path):

@@ -6,6 +6,7 @@ import csv
 import secrets
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -51,10 +52,16 @@ class Trial:
         return next(c for c in sorted(set(self.truth.values())) if c != self.truth[item])
 
 
-def insects(folder: Path, stop: str = "{budget: 30}", task: str = "identify") -> Trial:
-    """Three groups of twelve items; all predictions of "fly" are wrong, all others right."""
+def insects(
+    folder: Path,
+    stop: str = "{budget: 30}",
+    task: str = "identify",
+    size: int = GROUP_SIZE,
+    more: str = "",
+) -> Trial:
+    """Three groups of `size` items; all predictions of "fly" are wrong, all others right."""
     assessment = f"insects-{secrets.token_hex(4)}"
-    groups = [group for group in GROUPS for _ in range(GROUP_SIZE)]
+    groups = [group for group in GROUPS for _ in range(size)]
     predicted = {f"item-{n:02d}": group for n, group in enumerate(groups)}
     truth = {i: "bee" if group == ALWAYS_WRONG else group for i, group in predicted.items()}
     folder = folder / assessment
@@ -67,7 +74,7 @@ def insects(folder: Path, stop: str = "{budget: 30}", task: str = "identify") ->
         f"assessment: {assessment}\n"
         "pool: {predictions: predictions.csv, predicted: predicted, score: score,"
         " data: {text: text}}\n"
-        f"question: {{task: {task}}}\nstop: {stop}\n",
+        f"question: {{task: {task}}}\nstop: {stop}\n{more}",
         encoding="utf-8",
     )
     return Trial(assessment, plan, "answer", "text", truth, predicted)
@@ -158,15 +165,25 @@ def outcomes_of(tasks: list[Json], trial: Trial) -> dict[str, str]:
 def assert_tally_is_label_studios(
     service: Service, studio: LabelStudioServer, trial: Trial, project: int
 ) -> None:
-    """Compare outcomes and tally with those recomputed here from the export."""
+    """Compare outcomes and tally with those recomputed here from the export.
+
+    What is answered while a decision is published, is read after it.
+    """
     outcomes = outcomes_of(exported(studio, project), trial)
-    records = service.records(trial.assessment)
-    assert {i: r.outcome for i, r in records.items() if r.outcome is not None} == outcomes
+
+    def kept() -> dict[str, str]:
+        records = service.records(trial.assessment)
+        return {i: r.outcome for i, r in records.items() if r.outcome is not None}
+
+    with suppress(AssertionError):
+        eventually(lambda: kept() == outcomes)
+    assert kept() == outcomes
     expected = Counter((trial.predicted[item], label) for item, label in outcomes.items())
-    assert _kept_tally(service, trial) == expected
+    assert kept_tally(service, trial) == expected
 
 
-def _kept_tally(service: Service, trial: Trial) -> Counter[tuple[str, str]]:
+def kept_tally(service: Service, trial: Trial) -> Counter[tuple[str, str]]:
+    """How often each class was said of each predicted one, by the ledger's tally."""
     classes = sorted(set(trial.predicted.values()) | set(trial.truth.values()))
     counts: Counter[tuple[str, str]] = Counter()
     for key, count in service.office.ledger(trial.assessment).standing().tally.items():

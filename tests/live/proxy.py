@@ -70,7 +70,11 @@ def proxy_to(studio: str) -> Iterator[Proxy]:
 
         def log_message(self, *_: object) -> None: ...
 
-    with client, ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """Label Studio is away: the connection is closed without an answer."""
+
+    with client, Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         proxy.url = f"http://127.0.0.1:{server.server_port}"

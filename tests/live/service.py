@@ -18,6 +18,7 @@ from connector.local import LabelStudioServer
 from worker.embedded import embedded_url
 from worker.office import Office
 from worker.records import Record, load
+from worker.rules import Rules
 from worker.settings import Settings
 from worker.status import status_of
 
@@ -135,7 +136,7 @@ class Service:
 
     def state_of(self, assessment: str, item: str) -> str:
         """Where one item is on its way: intended, open, labelled, ..."""
-        return self.records(assessment)[item].state(skips=2)
+        return self.records(assessment)[item].state(Rules())
 
     def records(self, assessment: str) -> dict[str, Record]:
         """All claimed items with their tasks, judgements and outcomes."""

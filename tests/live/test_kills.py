@@ -24,7 +24,9 @@ from tests.live.pools import (
     outcomes_of,
 )
 from tests.live.proxy import Moment, Proxy, Trap, proxy_to
-from tests.live.service import Service, eventually, service
+from tests.live.service import PATIENCE_S, Service, eventually, service
+from worker.filling import LEASE_MS
+from worker.rules import Rules
 
 pytestmark = pytest.mark.live
 
@@ -42,7 +44,7 @@ def kill_the_worker_at_its_first_import(
     assert trap.sprung.wait(60), "the worker imports nothing"
     at_work.end(worker)
     assert worker.returncode == -signal.SIGKILL
-    states = {r.state(skips=2) for r in at_work.records(trial.assessment).values()}
+    states = {r.state(Rules()) for r in at_work.records(trial.assessment).values()}
     assert states == {"intended"}
     at_work.spawn("worker")
     return project
@@ -202,6 +204,12 @@ def test_while_label_studio_is_away_nothing_is_lost_and_the_status_says_so(
             eventually(lambda: up.labels(name) == 2)
             trial.answer(ada, project)
             eventually(lambda: up.labels(name) == 3)
+            # What was being imported when it went away is looked up once that is surely over.
+            ledger = up.office.ledger(name)
+            eventually(
+                lambda: all(u.tasks for u in ledger.standing().unsettled.values()),
+                PATIENCE_S + LEASE_MS / 1000,
+            )
         eventually(lambda: up.status(name)["error"] == "")
         assert_tally_is_label_studios(up, studio, trial, project)
         assert_no_item_twice(studio, project, set(up.records(name)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,33 @@ def test_an_import_that_arrives_after_the_project_was_read_is_found_and_not_repe
 
         assert_each_claim_has_one_task(world)
         assert len(world.desk.task_ids()) == len(waiting)
+
+
+def test_while_an_import_may_be_under_way_labels_are_counted_and_it_is_not_repeated(
+    long_assessment: Small, folder: Path, keeper: str | None
+) -> None:
+    with new_world(long_assessment, folder, keeper) as world:
+        world.turn()
+        task = world.desk.next_task(1)
+        assert task is not None
+        world.desk.annotate(task, "cat", author=1)
+        world.turn(lost="never arrives")
+        waiting = [u for u in world.ledger.standing().unsettled.values() if u.state == "intended"]
+        assert waiting
+        world.ledger.doubt(60_000)  # as the turn left it; the world of this test lets it run out
+        late = world.desk.next_task(1)
+        assert late is not None
+        world.desk.annotate(late, "dog", author=1)
+
+        assert "find" not in world.turn().calls
+
+        assert not {u.item for u in waiting} & set(world.tasks_of_items())
+        assert world.kept_tally() == world.true_tally()
+        assert sum(world.kept_tally().values()) == 2
+        world.ledger.doubt(1)
+        time.sleep(0.002)
+        world.turn()
+        assert_each_claim_has_one_task(world)
 
 
 def test_a_worker_that_stalls_past_its_lease_before_an_import_leaves_no_second_task_open(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from tests.promises.world import (
     CLASSES,
@@ -37,8 +37,16 @@ def test_after_any_history_every_logged_choice_can_be_made_again(
         assert unrepeated_choices(world.assessment, world.ledger) == []
 
 
+# The budget is spent, and a label is deleted afterwards: a review of a question that is open again.
+REOPENED: list[Step] = [
+    ("turn", 0, 0), ("label", 0, 0), ("turn", 0, 0), *[("label", 0, 0)] * 3,
+    ("turn", 0, 0), ("delete_annotation", 0, 0),
+]  # fmt: skip
+
+
 @settings(max_examples=25, deadline=None)
 @given(history=histories())
+@example(history=REOPENED)
 def test_after_any_history_a_replay_from_label_studio_alone_finds_no_difference(
     short_assessment: Small, folder: Path, keeper: str | None, history: list[Step]
 ) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,10 +18,11 @@ from typing import Any, Literal, cast
 
 from hypothesis import strategies as st
 
-from connector.desk import Desk
 from connector.errors import InDoubt
+from connector.port import Desk
 from tests.fakes import SCHEMA, FakeDesk
 from worker.assessment import Assessment, assess
+from worker.filling import LeaseLost
 from worker.ledger import Header, Ledger, MemoryLedger, ValkeyLedger
 from worker.loop import advance
 from worker.plan import load_plan, plan_hash
@@ -161,8 +163,10 @@ class World:
                 self.folder,
                 holder,
             )
-        except (Killed, InDoubt):
+        except (Killed, InDoubt, LeaseLost):
             self.ledger.drop_lease(holder)
+            self.ledger.doubt(1)
+            time.sleep(0.002)
         return process
 
     def settle(self) -> None:
@@ -279,8 +283,12 @@ def shown(item: str) -> str:
     return f"the picture of {item}"
 
 
-def write_plan(folder: Path, stop: str) -> Path:
-    """Write a pool of three groups and a plan that names it; return the plan."""
+def write_plan(folder: Path, stop: str, more: str = "") -> Path:
+    """Write a pool of three groups and a plan that names it; return the plan.
+
+    Args:
+        more: lines of the plan.
+    """
     rows = [
         f"{item_name(n)},{shown(item_name(n))},{predicted(item_name(n))},0.{60 + n},south\n"
         for n in range(N_ITEMS)
@@ -294,15 +302,15 @@ def write_plan(folder: Path, stop: str) -> Path:
         "pool: {predictions: predictions.csv, predicted: predicted, score: score,"
         f" data: {{text: text}}, classes: [{', '.join(CLASSES)}]}}\n"
         "question: {task: identify}\n"
-        f"stop: {stop}\n",
+        f"stop: {stop}\n{more}",
         encoding="utf-8",
     )
     return plan
 
 
-def small_assessment(folder: Path, stop: str) -> tuple[Assessment, Header]:
+def small_assessment(folder: Path, stop: str, more: str = "") -> tuple[Assessment, Header]:
     """Compile the small pool and return its assessment with a header."""
-    plan = load_plan(write_plan(folder, stop))
+    plan = load_plan(write_plan(folder, stop, more))
     pool = compile_pool(plan, folder / "pools")
     header = Header(
         assessment=plan.assessment,
@@ -329,13 +337,14 @@ def new_world(
     """A world in which nothing has happened; its ledger is in memory without a `valkey_url`."""
     assessment, header = small
     name = f"promise-{secrets.token_hex(6)}"
+    desk = FakeDesk(overlap=assessment.rules.per_item_max)
     if valkey_url is None:
-        world = World(assessment, header, MemoryLedger(name), folder / name)
+        world = World(assessment, header, MemoryLedger(name), folder / name, desk)
         world.ledger.begin(header)
         yield world
         return
     with connect(valkey_url) as connection:
-        world = World(assessment, header, ValkeyLedger(connection, name), folder / name)
+        world = World(assessment, header, ValkeyLedger(connection, name), folder / name, desk)
         world.ledger.begin(header)
         yield world
 

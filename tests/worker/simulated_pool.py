@@ -1,8 +1,14 @@
 """A small labelled pool with a plan that leaves out everything about annotators."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from tests.fakes import SCHEMA
+from worker.ledger import Header
+from worker.plan import Plan, load_plan, plan_hash
+from worker.pool import Pool
 
 CLASSES = ("cat", "dog", "cow")
 ACCURACY = (0.95, 0.85, 0.55)
@@ -59,3 +65,34 @@ def write_plan(
         encoding="utf-8",
     )
     return plan
+
+
+# One open item at a time: so the choice before a label is the choice after the one before it.
+LIVE = "assessment: small\nqueue: {look_ahead: 1}\n"
+
+
+def plan_at_work(folder: Path, **parts: Any) -> Plan:
+    """The same plan for annotators, who see one item at a time."""
+    path = write_plan(folder, more=LIVE, **parts)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("pool: {", "pool: {data: {text: item_id}, "), encoding="utf-8")
+    return load_plan(path)
+
+
+def header_of(plan: Plan, pool: Pool) -> Header:
+    """The header of its assessment."""
+    return Header(
+        assessment=plan.assessment,
+        plan=plan.model_dump_json(),
+        plan_hash=plan_hash(plan),
+        pool_hash=pool.hash,
+        pool_file=str(pool.path),
+        pool_sha256=pool.file_sha256,
+        pool_stat=pool.stat,
+        project=1,
+        url="http://fake",
+        control=SCHEMA.control,
+        to_name=SCHEMA.to_name,
+        labels=SCHEMA.labels,
+        started_at="2026-01-01T00:00:00+00:00",
+    )

@@ -282,7 +282,8 @@ def test_status_for_people_puts_the_answer_first_and_the_groups_below(assay, beg
 
 def test_an_export_to_a_file_is_what_would_be_printed(assay, begun, tmp_path):
     told = assay("export", begun, "--to", "kept.json", "--json")
-    assert json.loads(told.stdout) == {"file": "kept.json"}
+    answer = json.loads(told.stdout)
+    assert (answer["file"], Path(answer["pool"]).suffix) == ("kept.json", ".arrow")
     kept = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
     assert kept == json.loads(assay("export", begun).stdout)
     assert (kept["header"]["assessment"], kept["records"]) == (begun, [])

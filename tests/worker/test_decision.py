@@ -11,7 +11,9 @@ import pytest
 
 from worker.assessment import Assessment, assess
 from worker.core.stopping import Verdict
-from worker.decision import compared, decision, groups
+from worker.decision import compared, decision
+from worker.evaluator.measures import MEASURES
+from worker.evidence import groups
 from worker.ledger import Header, Standing
 from worker.plan import load_plan
 from worker.plan.question_part import QuestionPlan
@@ -176,7 +178,9 @@ def all_labelled(work: Assessment, errors: dict[str, str]) -> dict[str, int]:
 
 
 def test_there_are_words_for_every_metric():
-    assert set(WORDS) == set(get_args(QuestionPlan.model_fields["metric"].annotation))
+    metrics = set(get_args(QuestionPlan.model_fields["metric"].annotation))
+    of_items = {name for name, measure in MEASURES.items() if measure.per_item}
+    assert set(WORDS) == metrics | of_items
 
 
 def test_a_confusion_matrix_is_told_by_true_class(tmp_path):

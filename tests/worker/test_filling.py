@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from worker.filling import ACTIVE_US, n_active, n_waiting
 from worker.ledger import Standing, Unsettled
+from worker.queueing import ACTIVE_US, n_active, n_waiting
 
 
 def standing(*unsettled: Unsettled, answered: int = -1, authors: dict[str, int] | None = None):
@@ -23,7 +23,7 @@ def standing(*unsettled: Unsettled, answered: int = -1, authors: dict[str, int] 
 
 
 def item(claim: int, **changes: object) -> Unsettled:
-    plain = Unsettled(f"item-{claim}", 0, claim, claim, "open", (claim,), (claim,), False)
+    plain = Unsettled(f"item-{claim}", 0, claim, claim, "open", (claim,), (claim,), (), 0, None)
     return dataclasses.replace(plain, **changes)
 
 
@@ -45,7 +45,7 @@ def test_an_item_that_was_given_up_is_not_waiting(state):
 
 
 def test_a_skipped_item_does_not_keep_the_queue_of_a_lone_annotator_empty():
-    assert n_waiting(standing(item(0, is_skipped=True))) == 0
+    assert n_waiting(standing(item(0, asked=(1,)))) == 0
 
 
 def test_tasks_held_by_people_who_left_do_not_keep_the_queue_empty_for_those_at_work():

@@ -9,6 +9,7 @@ from connector.labels import Judgement, Look
 from worker.embedded import server
 from worker.ledger import Claim, Header, ValkeyLedger
 from worker.reading import record
+from worker.rules import Rules
 from worker.server import connect
 
 
@@ -29,9 +30,9 @@ def test_judgements_that_found_no_room_are_recorded_by_the_next_turn(connection)
 
     connection.config_set("maxmemory", 1)
     with pytest.raises(OutOfMemoryError):
-        record(ledger, [look], 1, 2)
+        record(ledger, [look], 1, Rules())
     assert ledger.standing().tally == {}
 
     connection.config_set("maxmemory", 0)
-    record(ledger, [look], 2, 2)
+    record(ledger, [look], 2, Rules())
     assert ledger.standing().tally == {"0:0:0:A": 1}

@@ -11,6 +11,7 @@ from worker.errors import PredictionsError
 from worker.plan.group_spec import GroupBy, group_factors
 from worker.pool.groups import cell_codes, equal_mass_thresholds, group_codes
 from worker.pool.predictions import Predictions
+from worker.pool.texts import Texts
 
 scores = st.lists(
     st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.7, 0.9, 1.0]) | st.floats(0, 1), min_size=1
@@ -24,11 +25,10 @@ def predictions_of(
     return Predictions(
         path=Path("predictions.csv"),
         classes=("cat", "dog", "cow"),
-        ids=pa.array([str(i) for i in range(n)], pa.large_string()),
+        texts=Texts(),
         predicted=np.array(predicted if predicted is not None else [0] * n, dtype=np.int32),
         score=np.array(score, dtype=dtype),
         columns={name: pa.array(values, pa.large_string()) for name, values in columns.items()},
-        data={},
     )
 
 

@@ -128,18 +128,19 @@ def test_every_mistake_is_reported_at_once_with_its_line_and_place(tmp_path):
         "  data: {image: url}\n"
         "  strata: 0\n"
         "question: {task: identfy, top: 1.5}\n"
-        "report: {every: 1h}\n",
+        "gold: {rate: 0.05}\n",
     )
 
     assert found == (
         "line 2: pool.predictions: missing; the plan needs it",
         "line 3: pool.predictons: unknown key; did you mean predictions?",
         "line 6: pool.strata: came the number 0, expected a number >= 1",
-        "line 7: question.task: came 'identfy', expected 'identify', 'estimate' or 'compare'; "
-        "did you mean identify?",
+        "line 7: question.task: came 'identfy', expected 'identify', 'estimate', 'compare' or "
+        "'evaluate'; did you mean identify?",
         "line 7: question.top: came the number 1.5, expected a whole number",
-        "line 8: report: unknown key; the keys here are assessment, seed, population, pool, "
-        "question, prior, strategy, stop, annotation, queue, label_studio",
+        "line 8: gold: unknown key; the keys here are assessment, seed, population, since, models, "
+        "pool, question, prior, strategy, stop, annotation, evaluate, queue, label_studio, report, "
+        "notify, stall_after",
     )
 
 
@@ -180,16 +181,23 @@ def test_any_short_id_of_letters_digits_and_marks_is_taken(name):
 @pytest.mark.parametrize(
     ("parts", "place", "reason"),
     [
-        ({"question__task": "evaluate"}, "question.task", "this release does not know"),
         ({"question__metric": "acuracy"}, "question.metric", "did you mean accuracy"),
         ({"prior__kind": "flat"}, "prior.kind", "'empirical'"),
         ({"strategy": "ucb"}, "strategy", "'bayes-ucb'"),
         ({"stop__guarantee": "always"}, "stop.guarantee", "'anytime'"),
         ({"stop__looks": 0}, "stop.looks", ">= 1"),
         ({"stop__min_per_group": -1}, "stop.min_per_group", ">= 0"),
-        ({"queue__mode": "prioritise"}, "queue.mode", "this release does not know"),
-        ({"annotation__rule": "majority"}, "annotation.rule", "this release does not know"),
-        ({"annotation__per_item": 3}, "annotation.per_item", "one annotation an item"),
+        ({"queue__mode": "prioritise"}, "queue.mode", "puts the tasks of a project in order"),
+        ({"annotation__rule": "majority"}, "annotation.per_item", "there is no majority"),
+        ({"annotation__rule": "dawid"}, "annotation.rule", "dawid-skene"),
+        ({"annotation__per_item": 0}, "annotation.per_item", "expected"),
+        ({"annotation__per_item_max": 3}, "annotation.per_item_max", "only the rule majority"),
+        ({"annotation__item_confidence": 0.9}, "annotation.item_confidence", "dawid-skene"),
+        (
+            {"annotation__gold__items": "g.csv", "annotation__gold__rate": 0.7},
+            "annotation.gold.rate",
+            "<= 0.5",
+        ),
         ({"annotation__skips": 0}, "annotation.skips", ">= 1"),
         ({"queue__look_ahead": True}, "queue.look_ahead", "whole number"),
         ({"prior__strength": 0}, "prior.strength", "> 0"),

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from worker.errors import PredictionsError
 from worker.plan.pool_part import PoolPlan
-from worker.pool.predictions import class_names, read_predictions, without_shared_prefix
+from worker.pool.predictions import (
+    Predictions,
+    class_names,
+    read_predictions,
+    without_shared_prefix,
+)
+from worker.pool.texts import Texts
 
 ROWS: list[dict[str, Any]] = [
     {"item_id": "007", "p_cat": 0.5, "p_dog": 0.5, "text": "a\nb", "colour": "red"},
@@ -30,6 +36,18 @@ def plan_of(path: Path, **parts: Any) -> PoolPlan:
 
 def plan_of_said(path: Path, **parts: Any) -> PoolPlan:
     return plan_of(path, probabilities=None, predicted="said", score="sure", **parts)
+
+
+def read(plan: PoolPlan) -> Predictions:
+    return read_predictions(plan, Texts())
+
+
+def texts_of(found: Predictions, column: str) -> list[str]:
+    return [text for piece in found.texts for text in piece.column(column).to_pylist()]
+
+
+def ids_of(found: Predictions) -> list[str]:
+    return texts_of(found, "item_id")
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -61,7 +79,7 @@ def csv_of(folder: Path, *lines: str) -> Path:
 
 def refusal(plan: PoolPlan) -> str:
     with pytest.raises(PredictionsError) as caught:
-        read_predictions(plan)
+        read(plan)
     assert str(plan.predictions) in str(caught.value)
     return str(caught.value)
 
@@ -73,14 +91,14 @@ ENDINGS = ["csv", "tsv", "csv.gz", "jsonl", "ndjson", "jsonl.gz", "parquet"]
 def test_every_kind_of_file_gives_the_same_predictions(tmp_path, ending):
     path = write(tmp_path / f"predictions.{ending}", ROWS)
 
-    read = read_predictions(plan_of(path, groups="colour"))
+    found = read(plan_of(path, groups="colour"))
 
-    assert read.classes == ("cat", "dog")
-    assert read.ids.to_pylist() == ["007", "08", "9"]
-    assert read.predicted.tolist() == [0, 1, 0]
-    assert read.score.tolist() == [0.5, 0.75, 1.0]
-    assert read.columns["colour"].to_pylist() == ["red", "blue", "red"]
-    assert read.data["text"].to_pylist() == ["a\nb", 'say "hi", é', "2011-02-03"]
+    assert found.classes == ("cat", "dog")
+    assert ids_of(found) == ["007", "08", "9"]
+    assert found.predicted.tolist() == [0, 1, 0]
+    assert found.score.tolist() == [0.5, 0.75, 1.0]
+    assert found.columns["colour"].to_pylist() == ["red", "blue", "red"]
+    assert texts_of(found, "text") == ["a\nb", 'say "hi", é', "2011-02-03"]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -89,11 +107,11 @@ def test_a_column_may_hold_the_probabilities_as_a_list(tmp_path, ending):
     path = write(tmp_path / f"predictions.{ending}", rows)
 
     plan = plan_of(path, probabilities="probs", classes=["x", "y", "z"], data={"id": "item_id"})
-    read = read_predictions(plan)
+    found = read(plan)
 
-    assert read.classes == ("x", "y", "z")
-    assert read.predicted.tolist() == [2, 1, 1]
-    assert read.score == pytest.approx([0.5, 0.4, 0.5])
+    assert found.classes == ("x", "y", "z")
+    assert found.predicted.tolist() == [2, 1, 1]
+    assert found.score == pytest.approx([0.5, 0.4, 0.5])
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -101,19 +119,19 @@ def test_predicted_classes_are_sorted_by_name_and_ids_may_be_numbers(tmp_path, e
     rows = [{"item_id": i, "said": said, "sure": 0.5} for i, said in enumerate([10, 9, 10])]
     path = write(tmp_path / f"predictions.{ending}", rows)
 
-    read = read_predictions(plan_of_said(path, data={"id": "item_id"}))
+    found = read(plan_of_said(path, data={"id": "item_id"}))
 
-    assert read.classes == ("10", "9")
-    assert read.ids.to_pylist() == ["0", "1", "2"]
-    assert read.predicted.tolist() == [0, 1, 0]
+    assert found.classes == ("10", "9")
+    assert ids_of(found) == ["0", "1", "2"]
+    assert found.predicted.tolist() == [0, 1, 0]
 
 
 def test_the_rows_of_a_json_file_need_not_be_alike(tmp_path):
     rows = [{"item_id": 7, "said": True, "sure": 1}, {"item_id": "8", "said": False, "sure": 0.5}]
-    read = read_predictions(plan_of_said(write(tmp_path / "a.jsonl", rows), data={"id": "item_id"}))
+    found = read(plan_of_said(write(tmp_path / "a.jsonl", rows), data={"id": "item_id"}))
 
-    assert read.ids.to_pylist() == ["7", "8"]
-    assert read.classes == ("false", "true")
+    assert ids_of(found) == ["7", "8"]
+    assert found.classes == ("false", "true")
 
 
 @given(st.lists(st.integers(0, 20), min_size=2, max_size=6).filter(any), st.integers(1, 30))
@@ -123,12 +141,10 @@ def test_the_prediction_is_the_first_class_with_the_largest_probability(weights,
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.parquet"
         rows = [{"item_id": str(i), **dict(zip(names, shares, strict=True))} for i in range(n_rows)]
-        read = read_predictions(
-            plan_of(write(path, rows), probabilities=names, data={"id": "item_id"})
-        )
+        found = read(plan_of(write(path, rows), probabilities=names, data={"id": "item_id"}))
 
-    assert set(read.predicted.tolist()) == {weights.index(max(weights))}
-    assert read.score == pytest.approx(np.full(n_rows, shares.max()))
+    assert set(found.predicted.tolist()) == {weights.index(max(weights))}
+    assert found.score == pytest.approx(np.full(n_rows, shares.max()))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +166,7 @@ def test_given_classes_name_the_probability_columns(tmp_path):
 
 def test_rows_that_nearly_sum_to_one_are_let_pass_with_a_score_of_at_most_one(tmp_path):
     path = csv_of(tmp_path, "item_id,p_cat,p_dog,text", "1,1.0009,0,a", "2,0.5,0.4995,b")
-    assert read_predictions(plan_of(path)).score.tolist() == [1.0, 0.5]
+    assert read(plan_of(path)).score.tolist() == [1.0, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +189,7 @@ def test_rows_that_nearly_sum_to_one_are_let_pass_with_a_score_of_at_most_one(tm
         ("a.jsonl", b'{"item_id": "\xe9"}\n', "row 1 is not UTF-8"),
         ("a.csv.gz", gzip.compress(b"item_id,p\n" * 99)[:-20], "is it complete"),
         ("a.jsonl.gz", gzip.compress(b'{"item_id": 1}\n' * 99)[:-20], "is it complete"),
-        ("a.txt", b"x", "expected .csv"),
+        ("a.xlsx", b"x", "expected .csv"),
         ("noending", b"x", "expected .csv"),
         ("a.parquet.gz", b"x", "expected .csv"),
     ],
@@ -276,9 +292,9 @@ def test_a_prediction_must_be_among_the_classes(tmp_path):
 
 
 def test_classes_that_are_never_predicted_are_kept(tmp_path):
-    read = read_predictions(plan_of_said(csv_of(tmp_path, *SAID), classes=["cow", "cat", "dog"]))
-    assert read.classes == ("cow", "cat", "dog")
-    assert read.predicted.tolist() == [1, 2, 1]
+    found = read(plan_of_said(csv_of(tmp_path, *SAID), classes=["cow", "cat", "dog"]))
+    assert found.classes == ("cow", "cat", "dog")
+    assert found.predicted.tolist() == [1, 2, 1]
 
 
 def test_one_class_alone_is_refused(tmp_path):

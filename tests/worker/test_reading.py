@@ -24,8 +24,9 @@ from worker.reading import (
     sweep_is_due,
     take_stock,
 )
+from worker.rules import Rules
 
-SKIPS = 2
+RULES = Rules()
 HEADER = Header("a", "", "", "", "", "", (0, 0), 1, "", "answer", "text", ("cat",), "")
 AWAY = Unreachable("http://fake", "timeout")
 
@@ -56,23 +57,23 @@ class TestCatchingUp:
         desk.annotate(a, "cat", author=1)
         desk.skip(b, author=1)
 
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
 
         standing = ledger.standing()
         assert dict(standing.tally) == {"0:0:0:cat": 1}
-        assert {i: (u.state, u.is_skipped) for i, u in standing.unsettled.items()} == {
-            "b": ("open", True),
-            "c": ("open", False),
+        assert {i: (u.state, u.asked) for i, u in standing.unsettled.items()} == {
+            "b": ("open", (1,)),
+            "c": ("open", ()),
         }
         assert cursor_of(ledger) == desk.now_us
 
     def test_catching_up_twice_changes_nothing(self) -> None:
         desk, ledger = FakeDesk(), begun("a")
         desk.annotate(showing(desk, "a")[0], "cat", author=1)
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         before = ledger.standing(), ledger.records(["a"]), ledger.changes()
 
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
 
         assert (ledger.standing(), ledger.records(["a"]), ledger.changes()) == before
 
@@ -81,11 +82,11 @@ class TestCatchingUp:
         a, b = showing(desk, "a", "b")
         desk.now_us += 60_000_000
         desk.annotate(a, "cat", author=1)
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         desk.now_us -= OVERLAP_US - 1_000_000  # stamped before what was seen, visible after it
 
         desk.annotate(b, "cat", author=1)
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
 
         assert dict(ledger.standing().tally) == {"0:0:0:cat": 2}
 
@@ -94,7 +95,7 @@ class TestCatchingUp:
         showing(desk, "a")
         desk.now_us += 3 * OVERLAP_US
         showing(desk, "b")
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
 
         assert [look.item for look in desk.changes(cursor_of(ledger) - OVERLAP_US)] == ["b"]
 
@@ -116,12 +117,12 @@ class TestCatchingUp:
             desk.annotate(task, "cat", author=1)
 
         with pytest.raises(Unreachable):
-            catch_up(ledger, desk, SKIPS)
+            catch_up(ledger, desk, RULES)
         assert cursor_of(ledger) == 0
         assert 0 < ledger.standing().revision < len(items)
 
         desk.after = 10 * len(items)
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         fold = Counter(tally_key(claim, 0, 0, "cat") for claim in range(len(items)))
         assert dict(ledger.standing().tally) == fold
         assert cursor_of(ledger) == desk.now_us
@@ -132,11 +133,11 @@ class TestCatchingUp:
         for task in tasks:
             desk.annotate(task, "cat", author=1)
 
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
 
         assert ledger.standing().revision == 0
         assert {item for *_, item in ledger.tasks().values()} == {""}
-        assert not sweep(ledger, desk, SKIPS)
+        assert not sweep(ledger, desk, RULES)
 
 
 class TestSweeping:
@@ -147,10 +148,10 @@ class TestSweeping:
         a, b = showing(desk, "a", "b")
         desk.annotate(a, "cat", author=1)
         desk.skip(b, author=1)
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         desk.calls.clear()
 
-        assert not sweep(ledger, desk, SKIPS)
+        assert not sweep(ledger, desk, RULES)
 
         assert desk.calls == ["counters"]
 
@@ -159,64 +160,64 @@ class TestSweeping:
         a, b = showing(desk, "a", "b")
         for task in (a, b):
             desk.annotate(task, "cat", author=1)
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         desk.delete_task(a)
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         assert dict(ledger.standing().tally) == {"0:0:0:cat": 2}  # no change told of it
 
-        assert sweep(ledger, desk, SKIPS)
+        assert sweep(ledger, desk, RULES)
 
         assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}
         assert ledger.standing().unsettled["a"].state == "deleted"
-        assert not sweep(ledger, desk, SKIPS)
+        assert not sweep(ledger, desk, RULES)
 
     def test_a_deleted_task_whose_id_came_again_is_noticed(self) -> None:
         desk, ledger = FakeDesk(), begun("a", "b")
         (task,) = showing(desk, "a")
         desk.annotate(task, "cat", author=1)
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         desk.delete_task(task)
         assert showing(desk, "b") == [task]
 
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
 
         standing = ledger.standing()
         assert dict(standing.tally) == {}
         assert {i: u.state for i, u in standing.unsettled.items()} == {"a": "deleted", "b": "open"}
-        assert not sweep(ledger, desk, SKIPS)
+        assert not sweep(ledger, desk, RULES)
 
     def test_a_change_that_slipped_through_is_found(self) -> None:
         desk, ledger = FakeDesk(), begun("a")
         (task,) = showing(desk, "a")
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         ledger.advance_cursor(desk.now_us + 10 * OVERLAP_US)
         desk.annotate(task, "cat", author=1)
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         assert ledger.standing().revision == 0
 
-        assert sweep(ledger, desk, SKIPS)
+        assert sweep(ledger, desk, RULES)
 
         assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}
 
     def test_foreign_tasks_that_vanish_are_forgotten(self) -> None:
         desk, ledger = FakeDesk(), begun("a")
         (task,) = showing(desk, "a stranger's")
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         desk.delete_task(task)
 
-        assert sweep(ledger, desk, SKIPS)
+        assert sweep(ledger, desk, RULES)
 
         assert ledger.tasks() == {}
 
     def test_a_project_that_is_gone_empties_nothing(self) -> None:
         desk, ledger = FakeDesk(), begun("a")
         desk.annotate(showing(desk, "a")[0], "cat", author=1)
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         desk.is_gone = True
 
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         with pytest.raises(NotFound):
-            sweep(ledger, desk, SKIPS)
+            sweep(ledger, desk, RULES)
 
         assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}
 
@@ -242,10 +243,10 @@ class TestSweeping:
         items = [f"item {n}" for n in range(BATCH + 20)]
         desk, ledger = Watched(), begun(*items)
         tasks = showing(desk, *items)
-        catch_up(ledger, desk, SKIPS)
+        catch_up(ledger, desk, RULES)
         desk.annotate(tasks[3], "cat", author=1)
 
-        take_stock(ledger, desk, SKIPS)
+        take_stock(ledger, desk, RULES)
 
         assert desk.asked == [tasks[3]]
         assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}
@@ -261,7 +262,7 @@ class TestContention:
             def commit(self, changes: Sequence[Change]) -> list[str]:
                 if others:
                     look = others.pop()
-                    record(self, [look], 1, SKIPS)
+                    record(self, [look], 1, RULES)
                 return super().commit(changes)
 
         desk = FakeDesk()
@@ -273,7 +274,7 @@ class TestContention:
         ledger.begin(HEADER)
         assert ledger.claim(0, [Claim(0, "a", 0, 0, 0, {})])
 
-        record(ledger, mine, 2, SKIPS)
+        record(ledger, mine, 2, RULES)
 
         assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}  # the first annotation
         assert set(ledger.tasks()) == {a, second}
@@ -291,6 +292,6 @@ class TestContention:
         assert ledger.claim(0, [Claim(0, "a", 0, 0, 0, {})])
 
         with pytest.raises(Contention, match="Nothing is lost"):
-            record(ledger, [Look(1, "a", 1, False, ())], 1, SKIPS)
+            record(ledger, [Look(1, "a", 1, False, ())], 1, RULES)
 
         assert ledger.commits == ATTEMPTS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -22,12 +23,11 @@ from worker.records import (
     load,
     looked_at,
     lost,
-    outcome_of,
-    surplus_tasks,
 )
+from worker.rules import Rules, votes_of
 
 ASSETS = Path(__file__).parents[1] / "assets"
-SKIPS = 2
+RULES = Rules()
 FRESH = Record("a", claim=3, row=41, cell=2, predicted=1)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -84,15 +84,27 @@ def look(task: int, at_us: int, *judged: Judgement, is_closed: bool = False) -> 
     return Look(task, "a", at_us, is_closed, judged)
 
 
+def _looked(record: Record, one: Look, reading: int) -> Record:
+    return looked_at(record, one, reading, RULES)
+
+
+def _lost(record: Record, task: int) -> Record:
+    return lost(record, task, RULES)
+
+
+def _outcome(judged: Iterable[Judgement]) -> str | None:
+    return RULES.outcome(votes_of(judged), row=0)
+
+
 def after(*made: Look) -> Record:
     record = FRESH
     for reading, one in enumerate(made, start=1):
-        record = looked_at(record, one, reading)
+        record = _looked(record, one, reading)
     return record
 
 
 def edits_of(before: Record, now: Record) -> set[Edit]:
-    made = change(dump(before), before, now, SKIPS)
+    made = change(dump(before), before, now, RULES)
     assert made is not None
     return set(made.edits)
 
@@ -103,9 +115,9 @@ class TestOutcome:
     def test_the_lowest_valid_annotation_decides(self) -> None:
         rejected = judgement_of(1, "rejected", "", 1)
 
-        assert outcome_of([valid(5, "dog"), valid(4, "cat"), skipped(2, 1), rejected]) == "cat"
-        assert outcome_of([skipped(2, 1), rejected]) is None
-        assert outcome_of([]) is None
+        assert _outcome([valid(5, "dog"), valid(4, "cat"), skipped(2, 1), rejected]) == "cat"
+        assert _outcome([skipped(2, 1), rejected]) is None
+        assert _outcome([]) is None
 
     def test_an_edit_replaces_the_outcome_and_a_deletion_passes_it_on(self) -> None:
         two = look(1, 1, valid(4, "cat"), valid(5, "dog"))
@@ -121,8 +133,8 @@ class TestOutcome:
     def test_a_lost_task_takes_its_judgements_along(self) -> None:
         record = after(look(1, 1, valid(4, "cat")), look(2, 1, valid(9, "dog")))
 
-        assert lost(record, 1).outcome == "dog"
-        assert lost(lost(record, 1), 2).outcome is None
+        assert _lost(record, 1).outcome == "dog"
+        assert _lost(_lost(record, 1), 2).outcome is None
 
 
 class TestLooks:
@@ -130,9 +142,9 @@ class TestLooks:
 
     @given(st.lists(looks, max_size=8), looks)
     def test_a_repeated_look_changes_nothing(self, history: list[Look], last: Look) -> None:
-        record = looked_at(after(*history), last, 50)
+        record = _looked(after(*history), last, 50)
 
-        assert looked_at(record, last, 51) == record
+        assert _looked(record, last, 51) == record
 
     @given(st.lists(looks, max_size=7), st.randoms(use_true_random=False))
     def test_the_order_in_which_looks_arrive_does_not_matter(
@@ -144,28 +156,28 @@ class TestLooks:
         order.shuffle(arrived)
         expected, found = FRESH, FRESH
         for reading, one in in_order:
-            expected = looked_at(expected, one, reading)
+            expected = _looked(expected, one, reading)
         for reading, one in arrived:
-            found = looked_at(found, one, reading)
+            found = _looked(found, one, reading)
 
         assert found == expected
 
     def test_an_older_look_does_not_undo_a_newer_one(self) -> None:
-        newer = looked_at(FRESH, look(1, 20, valid(4, "dog")), reading=9)
+        newer = _looked(FRESH, look(1, 20, valid(4, "dog")), reading=9)
 
-        assert looked_at(newer, look(1, 10, valid(4, "cat")), reading=10) == newer
+        assert _looked(newer, look(1, 10, valid(4, "cat")), reading=10) == newer
 
     def test_of_two_looks_at_one_moment_the_later_reading_counts(self) -> None:
         """Raising the number of annotations reopens a task without moving its stamp."""
-        first = looked_at(FRESH, look(1, 20, is_closed=True), reading=4)
+        first = _looked(FRESH, look(1, 20, is_closed=True), reading=4)
 
-        assert looked_at(first, look(1, 20), reading=3) == first
-        assert looked_at(first, look(1, 20), reading=5) != first
+        assert _looked(first, look(1, 20), reading=3) == first
+        assert _looked(first, look(1, 20), reading=5) != first
 
     def test_losing_a_task_that_it_does_not_have_changes_nothing(self) -> None:
         record = after(look(1, 1))
 
-        assert lost(record, 2) is record
+        assert _lost(record, 2) is record
 
     def test_tasks_stay_ascending(self) -> None:
         record = after(look(7, 1), look(3, 1), look(5, 1))
@@ -187,19 +199,27 @@ class TestState:
             (after(look(1, 1, skipped(1, 8), skipped(2, 9), valid(3))), "labelled"),
             (after(look(1, 1, judgement_of(1, "rejected", "", 1))), "rejected"),
             (after(look(1, 1, valid(1))), "labelled"),
-            (lost(after(look(1, 1, valid(1))), 1), "deleted"),
-            (looked_at(lost(after(look(1, 1)), 1), look(2, 2), 9), "open"),
+            (_lost(after(look(1, 1, valid(1))), 1), "deleted"),
+            (_looked(_lost(after(look(1, 1)), 1), look(2, 2), 9), "open"),
         ],
     )
     def test_it_follows_from_the_judgements(self, record: Record, state: State) -> None:
-        assert record.state(SKIPS) == state
+        assert record.state(RULES) == state
 
-    def test_second_tasks_are_surplus_unless_somebody_answered_them(self) -> None:
-        assert surplus_tasks(after(look(1, 1))) == ()
-        assert surplus_tasks(after(look(1, 1), look(2, 1))) == (2,)
-        assert surplus_tasks(after(look(1, 1), look(2, 1, valid(4)))) == (1,)
-        assert surplus_tasks(after(look(1, 1, valid(3)), look(2, 1, valid(4)))) == ()
-        assert surplus_tasks(after(look(1, 1), look(2, 1, is_closed=True))) == ()
+    @pytest.mark.parametrize(
+        ("record", "is_kept"),
+        [
+            (after(look(1, 1, valid(4))), False),
+            (after(look(1, 1), look(2, 1, valid(4))), True),
+            (after(look(1, 1, is_closed=True), look(2, 1, valid(4))), False),
+        ],
+        ids=["one task", "another is open", "the other is closed"],
+    )
+    def test_a_labelled_item_is_listed_while_a_second_task_of_it_is_open(
+        self, record: Record, is_kept: bool
+    ) -> None:
+        listed = [e for e in edits_of(FRESH, record) if e.hash == "open" and e.verb == "set"]
+        assert bool(listed) == is_kept
 
 
 class TestChange:
@@ -207,11 +227,11 @@ class TestChange:
 
     @given(records)
     def test_nothing_is_written_for_an_equal_record(self, record: Record) -> None:
-        assert change(dump(record), record, replace(record), SKIPS) is None
+        assert change(dump(record), record, replace(record), RULES) is None
 
     def test_a_first_label_enters_the_tally(self) -> None:
         now = after(look(5, 1, valid(4, "dog")))
-        made = change(dump(FRESH), FRESH, now, SKIPS)
+        made = change(dump(FRESH), FRESH, now, RULES)
 
         assert made is not None
         assert Edit("add", "tally", "0:2:1:dog", 1) in made.edits
@@ -220,7 +240,7 @@ class TestChange:
 
     def test_a_changed_label_moves_in_the_tally(self) -> None:
         before = after(look(5, 1, valid(4, "dog")))
-        edits = edits_of(before, looked_at(before, look(5, 2, valid(4, "cat")), 2))
+        edits = edits_of(before, _looked(before, look(5, 2, valid(4, "cat")), 2))
 
         moved = {edit for edit in edits if edit.hash == "tally"}
         assert moved == {
@@ -233,8 +253,8 @@ class TestChange:
         tally: dict[str, int] = {}
         record = FRESH
         for reading, one in enumerate(history, start=1):
-            before, record = record, looked_at(record, one, reading)
-            made = change(dump(before), before, record, SKIPS)
+            before, record = record, _looked(record, one, reading)
+            made = change(dump(before), before, record, RULES)
             assert (made is not None and made.note != "") == (before.outcome != record.outcome)
             for edit in made.edits if made else ():
                 if edit.hash == "tally":
@@ -248,7 +268,7 @@ class TestChange:
     def test_a_task_that_is_gone_is_forgotten(self) -> None:
         before = after(look(5, 1), look(6, 1))
 
-        assert Edit("del", "tasks", "5") in edits_of(before, lost(before, 5))
+        assert Edit("del", "tasks", "5") in edits_of(before, _lost(before, 5))
 
 
 class TestStoredForm:
@@ -269,7 +289,7 @@ class TestStoredForm:
         assert seen.judgements[0] == Judgement(90, 5, "valid", "cat", "", 1750000000000000, 2.5)
         assert seen.judgements[1].reason == "nobody is named as its author"
         assert unseen == Seen(0, 3, False, ())
-        assert record.outcome == outcome_of(record.judgements())
+        assert record.outcome == _outcome(record.judgements())
 
     def test_a_record_of_a_newer_release_is_refused_with_the_cure(self) -> None:
         text = json.dumps(json.loads(dump(FRESH)) | {"v": 2})

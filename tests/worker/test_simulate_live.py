@@ -3,49 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.fakes import SCHEMA, FakeDesk
-from tests.worker.simulated_pool import CLASSES, N_ITEMS, write_plan
+from tests.fakes import FakeDesk
+from tests.worker.simulated_pool import CLASSES, N_ITEMS, header_of, plan_at_work
 from worker.assessment import assess
-from worker.ledger import Header, MemoryLedger
+from worker.ledger import MemoryLedger
 from worker.loop import advance
-from worker.plan import Plan, load_plan, plan_hash
+from worker.plan import Plan
 from worker.pool import Pool, compile_pool
 from worker.pool.truth import read_truth
 from worker.simulate.measuring import Log, Measures
 from worker.simulate.replay import labels
 from worker.simulate.truths import outcomes, true_values
-
-# One open item at a time: so the choice before a label is the choice after the one before it.
-LIVE = "assessment: small\nqueue: {look_ahead: 1}\n"
-
-
-def plan_at_work(folder: Path, **parts: Any) -> Plan:
-    path = write_plan(folder, more=LIVE, **parts)
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("pool: {", "pool: {data: {text: item_id}, "), encoding="utf-8")
-    return load_plan(path)
-
-
-def header_of(plan: Plan, pool: Pool) -> Header:
-    return Header(
-        assessment=plan.assessment,
-        plan=plan.model_dump_json(),
-        plan_hash=plan_hash(plan),
-        pool_hash=pool.hash,
-        pool_file=str(pool.path),
-        pool_sha256=pool.file_sha256,
-        pool_stat=pool.stat,
-        project=1,
-        url="http://fake",
-        control=SCHEMA.control,
-        to_name=SCHEMA.to_name,
-        labels=SCHEMA.labels,
-        started_at="2026-01-01T00:00:00+00:00",
-    )
 
 
 def labelled_live(plan: Plan, pool: Pool, truth: dict[str, str], folder: Path) -> list[str]:
@@ -79,7 +50,7 @@ def sequences(plan: Plan, folder: Path) -> tuple[list[str], list[str]]:
     for n, revealed in enumerate(labels(assessment, outcome), start=1):
         replayed.append(ids[revealed.row])
         log.next_look = n  # live the rule is asked after every label
-        log.take(n, revealed.belief)
+        log.take(n, revealed.believe)
         if log.stop is not None:
             break
     return live, replayed
@@ -89,6 +60,7 @@ def sequences(plan: Plan, folder: Path) -> tuple[list[str], list[str]]:
     ("strategy", "prior", "question", "stop"),
     [
         ("thompson", "{kind: uniform}", "{task: identify}", "{mrr: {confidence: 0.99}}"),
+        ("thompson", "{kind: informative}", "{task: identify, top: 2}", "{mrr: {}}"),
         ("thompson", "{kind: informative}", "{task: compare, compare: all}", "{rope: {}}"),
         ("random", "{kind: uniform}", "{task: estimate}", "{rmse: 0.03}"),
         ("thompson", "{kind: uniform}", "{task: identify}", "{mrr: {}, budget: 17}"),

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -89,3 +91,23 @@ def test_at_the_end_no_process_and_no_list_of_them_is_left(kept):
     thread.join(30)
     assert not is_alive(running)
     assert not path.exists()
+
+
+def test_when_up_itself_is_killed_its_processes_end_and_it_can_be_started_again(tmp_path):
+    env = os.environ | {"ASSAY_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "worker.cli", "up", "--port", "0"]
+    path = tmp_path / "up.pids"
+    first = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
+    wait_for(lambda: "worker-1" in pids(path))
+    children = list(pids(path).values())
+    first.kill()
+    first.wait()
+    wait_for(lambda: not any(map(is_alive, children)))
+
+    second = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: "worker-1" in pids(path) and is_alive(pids(path)["worker-1"]))
+    finally:
+        second.terminate()
+        second.wait(30)
+    assert second.returncode == 0

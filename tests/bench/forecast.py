@@ -1,0 +1,56 @@
+"""How good the report's forecast is: labels foreseen over labels it took, on the sample pool."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tests.bench.measuring import line, say
+from worker.assessment import Assessment, assess
+from worker.core.schedule import is_due
+from worker.plan import load_plan
+from worker.pool import compile_pool
+from worker.report.progress import labels_more
+from worker.simulate.replay import labels, run_seed
+from worker.simulate.truths import plausible
+
+RUNS = 20
+PLAN = Path(__file__).parents[2] / "samples" / "digits" / "plan.yaml"
+PARTS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
+
+
+def run() -> None:
+    """Print the quantiles of the ratio, by how far the assessment was."""
+    say(f"\nForecasts: {RUNS} assessments of the sample pool, truths drawn from the prior")
+    with tempfile.TemporaryDirectory() as name:
+        plan = load_plan(PLAN, for_simulation=True)
+        work = assess(plan, compile_pool(plan, Path(name)))
+        found = np.concatenate([_run(work, number) for number in range(RUNS)])
+    for low, high in zip(PARTS, (*PARTS[1:], 1.0), strict=True):
+        ratio, is_inside = found[(found[:, 0] >= low) & (found[:, 0] < high), 1:].T
+        q = np.quantile(ratio, [0.1, 0.5, 0.9])
+        what = f"{low:.0%} to {high:.0%} labelled: foreseen / needed (10, 50, 90%), in range"
+        line(what, f"{' '.join(f'{x:.2f}' for x in q)}, {is_inside.mean():.0%}", "")
+
+
+def _run(work: Assessment, number: int) -> np.ndarray:
+    """(n, 3) part of the way, labels foreseen in all over those needed, whether in the range."""
+    own = replace(work, plan=work.plan.model_copy(update={"seed": run_seed(1, number)}))
+    outcome = plausible(own, np.random.default_rng([1, number]))
+    unlimited, held, seen = replace(own.rule, budget=None), [], []
+    for n, (_, believe) in enumerate(labels(own, outcome), start=1):
+        if not is_due(n):
+            continue
+        belief = believe()
+        verdict = own.ask(belief, 1, unlimited, may_be_rough=True)
+        seen.append((n, labels_more(own, belief, verdict)))
+        held = [*held, verdict.chosen] if verdict.reason == "answered" else []
+        if len(held) >= own.plan.stop.looks and len(set(held[-own.plan.stop.looks :])) == 1:
+            break
+    rows = [
+        (at / n, (at + more[1]) / n, float(more[0] <= n - at <= more[2]))
+        for at, more in seen
+        if more is not None and at < n
+    ]
+    return np.array(rows)

@@ -1,0 +1,180 @@
+"""Several models, the same labels: what joint assessments cost beside one for each model.
+
+Real pairs of models; the data is read in place (see `tests.bench.paper.data`). Twenty runs take
+hours: `ASSAY_BENCH_RUNS` asks for fewer. Labels apart may be few because a difference near the
+rope was claimed by chance, so the share that was right stands beside them.
+"""
+
+import csv
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from tests.bench.measuring import say
+from tests.bench.paper.cases import of_run, opened, order_of
+from tests.bench.paper.data import folder
+from worker.core.marginals import Marginal
+from worker.core.pairwise import regions_of
+from worker.core.posterior import marginal
+from worker.core.schedule import is_due
+from worker.simulate.cases import Asked, Case, prepare
+from worker.simulate.findings import true_region
+from worker.simulate.measuring import Run, looks
+from worker.simulate.replay import labels, replay
+
+FAMILIES = {
+    "cifar100": ("ji2018-top1", "resnet110-top1", "wrn16-4"),
+    "cifar10h": ("densenet190", "preresnet110", "resnet110"),
+}
+EPSILON, CONFIDENCE, N_LOOKS = 0.01, 0.95, 3
+N_RUNS = int(os.environ.get("ASSAY_BENCH_RUNS", "20"))
+_REGIONS = ("below", "within", "above")
+
+
+def run() -> None:
+    """Print labels until the published decision: together, apart, and their ratio."""
+    if not (folder() / "cifar100").is_dir():
+        say(f"\nSeveral models: no data in {folder()}; set ASSAY_PAPER_DATA")
+        return
+    with tempfile.TemporaryDirectory() as name:
+        here = Path(name)
+        for family, models in FAMILIES.items():
+            for model in models:
+                _write(here, family, model)
+        ratios = [*_which_is_better(here), *_worst_of_each(here)]
+    say(f"\nSeveral models: mean ratio {np.mean(ratios):.2f} over {len(ratios)} questions")
+
+
+def _which_is_better(here: Path) -> Iterator[float]:
+    say(f"\nWhich model is better overall: rope {EPSILON}, {CONFIDENCE:.0%}, {N_RUNS} runs")
+    for family, models in FAMILIES.items():
+        courses = {model: _alone(here, family, model) for model in models}
+        accuracy = {model: _accuracy(family, model) for model in models}
+        for pair in combinations(models, 2):
+            question = {"task": "compare"}
+            rope = {"rope": {"epsilon": EPSILON, "confidence": CONFIDENCE}}
+            joint = _runs(_case(here, family, pair, question, rope))
+            difference = accuracy[pair[0]] - accuracy[pair[1]]
+            apart = [
+                _decided(*(courses[model][number] for model in pair)) for number in range(N_RUNS)
+            ]
+            region = true_region(difference, EPSILON)
+            right = float(np.mean([found == region for _, found in apart]))
+            yield _told(
+                f"{family} {' - '.join(pair)} = {difference:+.4f}",
+                joint, [n for n, _ in apart], right,
+            )  # fmt: skip
+
+
+def _worst_of_each(here: Path) -> Iterator[float]:
+    question = {"task": "identify", "which": "lowest"}
+    rule = {"mrr": {"threshold": 0.99, "confidence": CONFIDENCE}}
+    say(f"\nWhich predicted class is the worst of each model: {CONFIDENCE:.0%}, {N_RUNS} runs")
+    for family, models in FAMILIES.items():
+        alone = {model: _runs(_case(here, family, (model,), question, rule)) for model in models}
+        for pair in combinations(models, 2):
+            joint = _runs(_case(here, family, pair, question, rule))
+            both = list(zip(*(alone[model] for model in pair), strict=True))
+            apart = [sum(_labels(one) for one in runs) for runs in both]
+            right = float(np.mean([all(_is_right(one) for one in runs) for runs in both]))
+            yield _told(f"{family} {', '.join(pair)}", joint, apart, right)
+
+
+def _told(what: str, joint: list[Run], apart: list[int], right_apart: float) -> float:
+    together = [_labels(one) for one in joint]
+    right = float(np.mean([_is_right(one) for one in joint]))
+    ratio = float(np.median(together) / np.median(apart))
+    say(
+        f"  {what:58s} together {np.median(together):6,.0f} ({right:4.0%} right)   apart "
+        f"{np.median(apart):6,.0f} ({right_apart:4.0%} right)   ratio {ratio:.2f}"
+    )
+    return ratio
+
+
+def _labels(one: Run) -> int:
+    return one.labels if one.stop is None else one.stop.labels
+
+
+def _is_right(one: Run) -> bool:
+    return one.stop is not None and one.stop.is_right
+
+
+def _runs(case: Case) -> list[Run]:
+    assessment, outcome = opened(case)
+    return [replay(assessment, outcome, case.measures, case.seed, n) for n in range(N_RUNS)]
+
+
+def _alone(here: Path, family: str, model: str) -> list[list[tuple[int, Marginal]]]:
+    """Of every run, the law of one model's accuracy after so many labels, at every look."""
+    case = _case(here, family, (model,), {"task": "estimate"}, {"rmse": 1e-6}, {"groups": "all"})
+    assessment, outcome = opened(case)
+    found = []
+    for number in range(N_RUNS):
+        own = of_run(assessment, case, number)
+        asked = {*looks(case.n_items, None)}
+        course = []
+        for n, revealed in enumerate(labels(own, outcome, order_of(own)), start=1):
+            if n in asked or is_due(n):
+                course.append((n, marginal(revealed.believe(), 0)))
+        found.append(course)
+    return found
+
+
+def _decided(
+    first: list[tuple[int, Marginal]], second: list[tuple[int, Marginal]]
+) -> tuple[int, str]:
+    """Labels of both models, growing at one pace, and the finding, by the rule of the plan."""
+    at_points: list[str | None] = []
+    for (n, one), (_, other) in zip(first, second, strict=True):
+        region = regions_of([one, other], [(0, 1)], EPSILON)[0]
+        found = _REGIONS[int(np.argmax(region))] if max(region) >= CONFIDENCE else None
+        earlier = at_points[-(N_LOOKS - 1) :]
+        if found and earlier == [found] * (N_LOOKS - 1):
+            return 2 * n, found
+        if is_due(n):
+            at_points.append(found)
+    return 2 * first[-1][0], _REGIONS[int(np.argmax(region))]
+
+
+def _accuracy(family: str, model: str) -> float:
+    data = np.load(folder() / family / f"{model}.npz")
+    return float((data["pred"] == data["label"]).mean())
+
+
+def _write(here: Path, family: str, model: str) -> None:
+    data = np.load(folder() / family / f"{model}.npz")
+    names = (folder() / family / "classes.txt").read_text().split("\n")
+    with (here / f"{family}-{model}.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["item_id", "p", "s", "truth", "all"])
+        columns = data["pred"].tolist(), data["score"].tolist(), data["label"].tolist()
+        for at, (predicted, score, label) in enumerate(zip(*columns, strict=True)):
+            rows.writerow([at, names[predicted], f"{score:.6f}", names[label], "all"])
+
+
+def _case(
+    here: Path,
+    family: str,
+    models: tuple[str, ...],
+    question: dict[str, object],
+    stop: dict[str, object],
+    pool: dict[str, object] | None = None,
+) -> Case:
+    files = [
+        {"predictions": f"{family}-{model}.csv", "predicted": "p", "score": "s"} for model in models
+    ]
+    values: dict[str, object] = {"question": question, "stop": stop, "pool": pool or {}}
+    if len(models) == 1:
+        values["pool"] = {**files[0], **(pool or {})}
+    else:
+        values["models"] = [
+            {"name": model, **file} for model, file in zip(models, files, strict=True)
+        ]
+    path = here / "plan.yaml"
+    path.write_text(json.dumps(values))
+    return prepare(path, here / "pools", Asked("truth", seed=1, only_stop=True))[0]

@@ -1,0 +1,46 @@
+"""Making a report: gathering, pictures and page, at 100 and at 1,000 groups."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.bench.measuring import line, say
+from tests.bench.turn import header_of, opened, turns
+from worker.embedded import server
+from worker.ledger import ValkeyLedger
+from worker.report.gathering import gather
+from worker.report.page import write_report
+from worker.server import connect
+
+LABELS = 600
+
+
+def run() -> None:
+    """Print the seconds of one report in a fresh process's terms: pool open, nothing remembered."""
+    say(f"\nReports: {LABELS} labels, the default plan, a real Valkey")
+    began = time.perf_counter()
+    loads = "import worker.report.making, worker.report.page, worker.office"
+    subprocess.run([sys.executable, "-c", loads], check=True)
+    took = time.perf_counter() - began
+    line("what the command loads before it begins (add it for a cold one)", f"{took:.2f} s", "")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with server(folder / "home", None) as url, connect(url) as connection:
+            for groups, items, goal in ((100, 10_000, 2), (1_000, 100_000, 5)):
+                place = folder / str(groups)
+                work = opened(place, groups, items, "")
+                header = header_of(work)
+                ledger = ValkeyLedger(connection, f"bench-{groups}")
+                ledger.begin(header)
+                turns(work, header, ledger, folder, LABELS)
+                work._last.clear()
+                began = time.perf_counter()
+                report = gather(work, header, ledger)
+                gathered = time.perf_counter()
+                path = write_report(report, place, "report")
+                ended = time.perf_counter()
+                what = f"{groups:,} groups: report, of which gathering"
+                line(what, f"{ended - began:.2f}, {gathered - began:.2f} s", f"{goal} s")
+                line(f"{groups:,} groups: the page", f"{path.stat().st_size / 1e6:.2f} MB", "1 MB")

@@ -1,0 +1,159 @@
+"""The dashboard at 100 groups: a page under twenty readers, and what fifty live readers cost."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+import httpx
+import numpy as np
+import uvicorn
+
+from connector.webhook import receiver
+from tests.bench.measuring import line, quantiles, say
+from tests.bench.turn import header_of, opened, turns
+from worker.embedded import server
+from worker.ledger import ValkeyLedger
+from worker.office import Office
+from worker.settings import Settings
+from worker.web.app import website
+from worker.web.security import gate
+from worker.web.sight import Sight
+
+GROUPS, ITEMS, EVENTS = 100, 10_000, 300
+READERS, REQUESTS, LIVE = 20, 40, 50
+ROUNDS = 3
+
+
+def run() -> None:
+    """Print the numbers; the dashboard, its readers and the worker are processes of their own."""
+    say(f"\nDashboard: {GROUPS} groups, {ITEMS:,} items, a real Valkey")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with server(folder / "home", None) as url:
+            office = Office(Settings(folder / "home", None, None), url)
+            work = opened(folder / "plan", GROUPS, ITEMS, "")
+            header = header_of(work)
+
+            def begin(assessment: str) -> ValkeyLedger:
+                ledger = office.ledger(assessment)
+                ledger.begin(header)
+                office.enter(assessment)
+                return ledger
+
+            def take(assessment: str) -> list[float]:
+                return turns(work, header, begin(assessment), folder, EVENTS)
+
+            with _dashboard(folder / "home", url) as base:
+                take("bench")
+                line(f"a page, {READERS} readers, nothing changes, p50 / p95",
+                     quantiles(_read(f"{base}/a/bench")), "p95 <= 50 ms")  # fmt: skip
+                alone, watched = list[float](), list[float]()
+                for n in range(ROUNDS):
+                    alone += take(f"alone-{n}")
+                    ledger = begin(f"live-{n}")
+                    with _live_readers(f"{base}/a/live-{n}/live"):
+                        watched += turns(work, header, ledger, folder, EVENTS)
+                line("a turn, nobody watches, p50 / p95", quantiles(alone), "")
+                line(f"a turn, {LIVE} live readers, p50 / p95", quantiles(watched), "the same")
+                ratio = float(np.median(watched) / np.median(alone))
+                line("    ratio of the medians", f"{ratio:.3f}", "1")
+            office.close()
+
+
+@contextmanager
+def _dashboard(home: Path, url: str) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=_serve, args=(home, url, port))
+    process.start()
+    base = f"http://127.0.0.1:{port}"
+    while True:
+        try:
+            httpx.get(f"{base}/healthz")
+            break
+        except httpx.TransportError:
+            time.sleep(0.1)
+    try:
+        yield base
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(home: Path, url: str, port: int) -> None:
+    office = Office(Settings(home, None, None), url, is_patient=False)
+    app = website(
+        Sight(office),
+        gate("127.0.0.1", None, {}),
+        receiver("bench", office.wake),
+        lambda: running.should_exit,
+    )
+    running = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", access_log=False))
+    running.run()
+
+
+def _read(url: str) -> list[float]:
+    """Let many readers ask again and again, as fast as people would at most."""
+    seconds: list[float] = []
+
+    def one(seed: int) -> None:
+        pause = np.random.default_rng(seed)
+        with httpx.Client() as client:
+            client.get(url)
+            for _ in range(REQUESTS):
+                time.sleep(float(pause.uniform(0.1, 0.5)))
+                began = time.perf_counter()
+                client.get(url).raise_for_status()
+                seconds.append(time.perf_counter() - began)
+
+    threads = [threading.Thread(target=one, args=(n,)) for n in range(READERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return seconds
+
+
+@contextmanager
+def _live_readers(url: str) -> Iterator[None]:
+    context = multiprocessing.get_context("spawn")
+    ready, ended = context.Event(), context.Event()
+    process = context.Process(target=_listen, args=(url, ready, ended))
+    process.start()
+    ready.wait(60)
+    try:
+        yield
+    finally:
+        ended.set()
+        process.join()
+
+
+def _listen(url: str, ready: Event, ended: Event) -> None:
+    """Hold many live pages open; each fetches its part when told, as the script does."""
+    os.nice(19)  # readers sit at other machines
+
+    def one() -> None:
+        with httpx.Client(timeout=30) as client, client.stream("GET", url) as answer:
+            for text in answer.iter_lines():
+                if ended.is_set():
+                    return
+                if text.startswith("data: "):
+                    client.get(url.replace("/live", "/part"))
+
+    threads = [threading.Thread(target=one, daemon=True) for _ in range(LIVE)]
+    for thread in threads:
+        thread.start()
+    time.sleep(2)
+    ready.set()
+    ended.wait()

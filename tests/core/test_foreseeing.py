@@ -1,0 +1,74 @@
+"""How many labels more: a rule of thumb that must at least point the right way."""
+
+import numpy as np
+import pytest
+
+from worker.core.belief import Belief
+from worker.core.foreseeing import labels_missing
+from worker.core.question import Question, StopRule
+from worker.core.stopping import Verdict, decide
+
+RULE = StopRule("mrr", 0.99, 0.95, None, 0)
+LOWEST = Question("identify", which="lowest", top=1, tolerance=0.0)
+
+
+def belief(right: list[int], wrong: list[int], size: int = 10_000) -> Belief:
+    g = len(right)
+    return Belief(
+        np.arange(g), np.full(g, size), np.array(right), np.array(wrong), np.ones(g), np.ones(g), g
+    )
+
+
+def asked(b: Belief, question: Question = LOWEST, rule: StopRule = RULE) -> Verdict:
+    return decide(b, question, rule, int((b.right + b.wrong).sum()), 1)
+
+
+def middle(b: Belief, question: Question = LOWEST, rule: StopRule = RULE) -> float:
+    found = labels_missing(b, question, rule, asked(b, question, rule))
+    assert found is not None
+    assert found[0] <= found[1] <= found[2]
+    return found[1]
+
+
+def test_nothing_is_foreseen_before_the_first_label():
+    b = belief([0, 0], [0, 0])
+    assert labels_missing(b, LOWEST, RULE, asked(b)) is None
+
+
+def test_closer_rivals_take_more_labels():
+    assert middle(belief([80, 85, 95], [20, 15, 5])) > 2 * middle(belief([60, 85, 95], [40, 15, 5]))
+
+
+def test_what_is_all_but_known_takes_few_labels_more():
+    assert middle(belief([400, 950], [600, 50])) == 0
+
+
+def test_two_groups_need_about_what_a_known_truth_needs():
+    # v = p (1 - p) / n a group, and half the gap of .1 must be z sd: n = p (1 - p) (z / .05)^2
+    n = 400
+    b = belief([int(0.7 * n), int(0.8 * n)], [int(0.3 * n), int(0.2 * n)], 10**6)
+    needed = (0.21 + 0.16) * (1.645 / 0.05) ** 2 - 2 * n
+    assert middle(b) == pytest.approx(max(needed, 0), abs=60)
+
+
+def test_no_more_than_there_are():
+    b = belief([10, 10], [10, 10], 50)
+    found = labels_missing(b, LOWEST, RULE, asked(b))
+    assert found is not None
+    assert found[2] <= 60
+
+
+def test_an_error_shrinks_with_the_square_root_of_the_labels():
+    rule = StopRule("rmse", 0.01, None, None, 0)
+    b = belief([50, 50], [50, 50])
+    now = asked(b, Question("estimate"), rule)
+    more, *_ = labels_missing(b, Question("estimate"), rule, now) or (0.0,)
+    assert more == pytest.approx(200 * ((now.value / 0.01) ** 2 - 1))
+
+
+def test_pairs_close_to_epsilon_take_more_labels():
+    question = Question("compare", pairs=((0, 1),), epsilon=0.05)
+    rule = StopRule("rope", 0.05, 0.95, None, 0)
+    near = middle(belief([70, 76], [30, 24]), question, rule)
+    far = middle(belief([50, 80], [50, 20]), question, rule)
+    assert near > 2 * far

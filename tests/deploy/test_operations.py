@@ -1,0 +1,48 @@
+"""The operations page speaks of what there is: secrets, commands, alerts, units, settings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.test_monitoring import RULES
+from worker.cli import cli
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+PAGE = (DEPLOY / "operations.md").read_text(encoding="utf-8")
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", COMPOSE["secrets"])
+def test_every_secret_is_made(name: str) -> None:
+    made = "\n".join(re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+    assert name in made
+
+
+def test_every_command_is_one_of_ours() -> None:
+    named = set(re.findall(r"(?:`assay |rm assay )([a-z]+)", PAGE))
+    assert {"serve", "watch", "worker", "doctor", "start", "replay", "export"} <= named
+    assert named <= set(cli.commands)
+
+
+def test_every_alert_has_its_paragraph_and_there_is_no_other() -> None:
+    told = re.findall(r"^\*\*(Assay\w+)\.\*\* ", PAGE, re.MULTILINE)
+    assert told == [rule["alert"] for rule in RULES]
+
+
+def test_every_file_that_it_names_is_there() -> None:
+    named = re.findall(r"`((?:deploy/)?[\w.-]+\.(?:yaml|conf|example|md))`", PAGE)
+    assert named
+    for name in set(named):
+        assert (DEPLOY / name.removeprefix("deploy/")).exists(), name
+
+
+def test_the_threat_model_names_tests_that_there_are() -> None:
+    text = (DEPLOY / "threat-model.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/.]+)`", text)
+    assert len(named) >= 8
+    for name in named:
+        assert (DEPLOY.parent / name).exists(), name

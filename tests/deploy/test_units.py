@@ -1,0 +1,103 @@
+"""The systemd units: read as INI here, and by systemd itself where it is installed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from worker.cli import cli
+from worker.settings import SECRETS
+
+UNITS = sorted((Path(__file__).parents[2] / "deploy" / "systemd").glob("*.service"))
+HARDENED = {
+    "NoNewPrivileges": "yes",
+    "ProtectSystem": "strict",
+    "ProtectHome": "yes",
+    "PrivateTmp": "yes",
+    "PrivateDevices": "yes",
+    "ProtectKernelTunables": "yes",
+    "ProtectKernelModules": "yes",
+    "ProtectControlGroups": "yes",
+    "RestrictAddressFamilies": "AF_INET AF_INET6 AF_UNIX",
+    "RestrictNamespaces": "yes",
+    "RestrictSUIDSGID": "yes",
+    "LockPersonality": "yes",
+    "CapabilityBoundingSet": "",
+    "AmbientCapabilities": "",
+    "UMask": "0077",
+    "StateDirectoryMode": "0700",
+    "SystemCallErrorNumber": "EPERM",
+}
+has_systemd = pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None,
+    reason="systemd-analyze is not installed (package systemd); the keys are checked by name",
+)
+
+
+def keys(unit: Path) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in unit.read_text(encoding="utf-8").splitlines():
+        if line and line[0] not in "#[":
+            name, _, value = line.partition("=")
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def test_there_is_one_for_every_process() -> None:
+    assert [unit.name for unit in UNITS] == [
+        "assay-receiver.service",
+        "assay-watcher.service",
+        "assay-worker@.service",
+    ]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+class TestUnit:
+    """What each of them says."""
+
+    def test_it_runs_a_command_of_ours_with_options_that_there_are(self, unit: Path) -> None:
+        (line,) = keys(unit)["ExecStart"]
+        program, name, *options = line.split()
+        assert program == "/opt/assay/bin/assay"
+        cli.commands[name].make_context(name, options)
+
+    def test_it_is_not_root_and_may_do_little(self, unit: Path) -> None:
+        found = keys(unit)
+        assert found["User"] == ["assay"]
+        assert {name: found[name] for name in HARDENED} == {k: [v] for k, v in HARDENED.items()}
+        assert found["SystemCallFilter"] == ["@system-service", "~@privileged @resources"]
+
+    def test_it_comes_back_however_often_it_ends(self, unit: Path) -> None:
+        found = keys(unit)
+        assert (found["Restart"], found["StartLimitIntervalSec"]) == (["always"], ["0"])
+
+    def test_its_secrets_are_files_that_are_handed_to_it_alone(self, unit: Path) -> None:
+        found = keys(unit)
+        handed = {line.split(":")[0] for line in found["LoadCredential"]}
+        named = dict(line.split("=") for line in found["Environment"])
+        assert {value.removeprefix("%d/") for value in named.values()} == handed
+        assert set(named) <= {f"{name}_FILE" for name in SECRETS}
+
+    @has_systemd
+    def test_systemd_takes_it_and_finds_it_hardened(self, unit: Path, tmp_path: Path) -> None:
+        text = unit.read_text(encoding="utf-8").replace("/opt/assay/bin/assay", sys.executable)
+        copy = tmp_path / unit.name.replace("@.", "@1.")
+        copy.write_text(text, encoding="utf-8")
+        said = _systemd("verify", str(copy))
+        assert (said.returncode, said.stderr) == (0, "")
+        said = _systemd("security", "--offline=true", "--threshold=20", "--no-pager", str(copy))
+        assert said.returncode == 0, said.stdout
+        level = re.search(r"exposure level for \S+: ([\d.]+)", said.stdout)
+        assert level is not None
+        assert float(level[1]) <= 2.0  # of 10, which is no protection at all
+
+
+def _systemd(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["systemd-analyze", *arguments], capture_output=True, text=True, timeout=60, check=False
+    )

@@ -1,0 +1,89 @@
+"""`assay report`: a page now, among the others or where one says, and two assessments compared."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.promises.world import small_assessment
+from worker.cli import cli
+from worker.embedded import server
+from worker.office import Office
+from worker.settings import Settings
+
+
+@pytest.fixture
+def assay(tmp_path, monkeypatch):
+    """The command on a server of its own that knows two assessments, `one` and `two`."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("ASSAY_HOME", str(home))
+    for name in ("REDIS_URL", "ASSAY_STATE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    header = small_assessment(tmp_path, "{mrr: {threshold: 1, confidence: 0.999}}")[1]
+    with server(home, None) as url:
+        office = Office(Settings(home, None, None), url)
+        for name in ("one", "two"):
+            plan = json.dumps(json.loads(header.plan) | {"assessment": name})
+            office.ledger(name).begin(replace(header, assessment=name, plan=plan))
+            office.enter(name)
+        office.close()
+        yield lambda *arguments: CliRunner().invoke(cli, ["report", *arguments])
+
+
+def test_a_report_is_made_now_and_listed_among_the_others(assay, tmp_path):
+    result = assay("one", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    page = Path(told["page"])
+    folder = tmp_path / "home" / "assessments" / "one" / "reports"
+    assert page.parent == folder
+    assert json.loads(Path(told["json"]).read_text())["assessment"] == "one"
+    assert page.name in (folder / "index.html").read_text()
+
+
+def test_it_is_written_where_one_says_and_only_that(assay, tmp_path):
+    result = assay("one", "--to", str(tmp_path / "here"))
+    assert result.exit_code == 0, result.output
+    assert str(tmp_path / "here") in result.output
+    suffixes = sorted(path.suffix for path in (tmp_path / "here").iterdir())
+    assert suffixes == [".csv", ".html", ".json"]
+
+
+def test_two_are_set_side_by_side(assay, tmp_path):
+    result = assay("--compare", "one", "two", "--to", str(tmp_path / "here"), "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(Path(json.loads(result.stdout)["json"]).read_text())
+    assert (told["a"]["assessment"], told["b"]["assessment"]) == ("one", "two")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 2, "Name one assessment"),
+        (["one", "--compare", "one", "two"], 2, "Name one assessment"),
+        (["three"], 1, "there is: one, two"),
+        (["--compare", "one", "three"], 1, "there is: one, two"),
+    ],
+)
+def test_wrong_use_and_unknown_names_are_one_message(assay, arguments, code, said):
+    result = assay(*arguments)
+    assert result.exit_code == code
+    assert said in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_report_begins_without_what_it_seldom_needs() -> None:
+    """Half a second of imports, of the two seconds that a report may take."""
+    heavy = "('scipy.stats', 'pandas', 'jax', 'numpyro', 'label_studio_sdk', 'httpx')"
+    loads = "import sys, worker.report.making, worker.report.page, worker.office"
+    said = subprocess.run(
+        [sys.executable, "-c", f"{loads}; print([m for m in {heavy} if m in sys.modules])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.strip() == "[]"

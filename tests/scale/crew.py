@@ -1,0 +1,122 @@
+"""Real workers at a desk that lies in a server, and people who answer whatever is open."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from tests.bench.measuring import write_pool
+from tests.bench.turn import header_of
+from tests.live.service import eventually
+from tests.scale.desk import ToldDesk
+from worker.assessment import assess, reopen
+from worker.office import Office
+from worker.plan import load_plan
+from worker.pool import compile_pool
+from worker.records import load
+from worker.replaying import unrepeated_choices
+from worker.schedule import look_around
+
+# A lease that a server brings back with an older state ends after 25 s.
+PATIENCE_S = 60.0
+
+_NEVER = "stop: {mrr: {confidence: 0.9999999}}\n"
+
+
+def begin_all(office: Office, folder: Path, n: int) -> list[str]:
+    """Begin assessments whose pool lies where only `carry_pools` brings it; return their names."""
+    plan = load_plan(write_pool(folder / "plan", 4, 200, "scale", _NEVER))
+    work = assess(plan, compile_pool(plan, folder / "compiled"))
+    names = [f"scale-{k}" for k in range(n)]
+    for project, name in enumerate(names):
+        own = plan.model_copy(update={"assessment": name, "seed": project})
+        header = replace(
+            header_of(work),
+            assessment=name,
+            plan=own.model_dump_json(),
+            project=project,
+            pool_file=f"/nowhere/{work.pool.path.name}",
+        )
+        office.ledger(name).begin(header)
+        office.enter(name)
+        office.wake(name)
+    carry_pools(folder, office.settings.home)
+    return names
+
+
+def carry_pools(folder: Path, home: Path) -> None:
+    """Copy the compiled pool to another home, as to another machine."""
+    shutil.copytree(folder / "compiled", home / "pools", dirs_exist_ok=True)
+
+
+@contextmanager
+def worker(
+    home: Path, settings: Mapping[str, str], through: Callable[..., list[str]] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process with a home of its own; `through` says on which host."""
+    home.mkdir(parents=True, exist_ok=True)
+    words = [sys.executable, "-m", "tests.scale.desk_worker"]
+    env = os.environ | {"ASSAY_HOME": str(home)} | dict(settings)
+    with (home / "worker.log").open("wb") as log:
+        process = subprocess.Popen(
+            words if through is None else through(*words), env=env, stdout=log, stderr=log
+        )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def label_all(office: Office, desks: Sequence[ToldDesk], names: Sequence[str], n: int) -> None:
+    """Answer what is open, wake and watch, until each desk has n answers more."""
+    given, rounds, next_round = [0] * len(names), 0, 0.0
+    deadline = time.monotonic() + PATIENCE_S
+    while min(given) < n:
+        assert time.monotonic() < deadline, f"only {given} of {n} tasks came"
+        if time.monotonic() >= next_round:
+            look_around(office, rounds)
+            rounds, next_round = rounds + 1, time.monotonic() + 1
+        for k, desk in enumerate(desks):
+            if given[k] < n and (task := desk.take()) is not None:
+                desk.answer(*task, f"class-{(given[k] + k) % 4:04d}")
+                given[k] += 1
+            office.wake(names[k])
+        time.sleep(0.01)
+
+
+def assert_all_counted(office: Office, desks: Sequence[ToldDesk], names: Sequence[str]) -> None:
+    """Everything that was answered is counted once, nothing is queued twice, choices replay."""
+    for desk, name in zip(desks, names, strict=True):
+        ledger = office.ledger(name)
+        looks = list(desk.answers())
+        said = {look.item: look.judgements[0].label for look in looks}
+        assert len(said) == len(looks)
+
+        def is_counted(said: Mapping[str, str | None] = said, name: str = name) -> bool:
+            look_around(
+                office, 0
+            )  # a job that a dead server remembers is nudged past by the watcher
+            time.sleep(0.5)
+            return sum(office.ledger(name).standing().tally.values()) >= len(said)
+
+        eventually(is_counted, PATIENCE_S)
+        records = [load(text) for text in ledger.every_record()]
+        assert {r.item: r.outcome for r in records if r.outcome is not None} == said
+        tasks = desk.read([brief.task for brief in desk.census()])
+        assert max(Counter(look.item for look in tasks).values()) == 1
+        work = reopen(office.header(name), office.settings.pools)
+        assert not unrepeated_choices(work, ledger)

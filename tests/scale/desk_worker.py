@@ -1,0 +1,19 @@
+"""A worker as `assay worker`, but for its desk, which lies in a server of its own or in RQ's."""
+
+import os
+
+from tests.scale.desk import ToldDesk
+from worker import office
+from worker.cli import cli
+from worker.ledger import Header
+from worker.server import connect
+
+
+def _desk_of(header: Header, known: object) -> ToldDesk:
+    url = os.environ.get("SCALE_DESK_URL") or os.environ["REDIS_URL"]
+    return ToldDesk(connect(url), header.project)
+
+
+if __name__ == "__main__":
+    office.desk_of = _desk_of  # type: ignore[assignment]
+    cli(["worker"])

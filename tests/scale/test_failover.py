@@ -1,0 +1,127 @@
+"""A replica that lags becomes the master: what it never heard of is read again from the desk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from tests.promises.world import CLASSES, N_PEOPLE, World, small_assessment
+from tests.scale.address import address_of
+from tests.scale.crew import assert_all_counted, begin_all, carry_pools, label_all, worker
+from tests.scale.desk import ToldDesk
+from tests.scale.roomy import roomy
+from tests.scale.servers import caught_up, cut_off, node, pair, promote
+from worker.assessment import Assessment
+from worker.ledger import Header, ValkeyLedger
+from worker.office import Office
+from worker.replaying import replay
+from worker.server import connect
+from worker.settings import Settings
+
+N_STEPS = 12
+Small = tuple[Assessment, Header]
+
+
+@pytest.fixture(scope="module", params=["an item a cell", "six items a cell"])
+def small(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Small:
+    folder, stop = tmp_path_factory.mktemp("failover"), "{mrr: {confidence: 0.9999}, budget: 14}"
+    return small_assessment(folder, stop) if "an item" in request.param else roomy(folder, stop)
+
+
+def label_one(world: World, n: int) -> None:
+    who = n % N_PEOPLE
+    task = world.desk.next_task(who)
+    if task is not None:
+        world.desk.annotate(task, CLASSES[n % len(CLASSES)], who)
+
+
+def live(world: World, steps: range) -> None:
+    for n in steps:
+        world.turn()
+        label_one(world, n)
+
+
+@pytest.mark.parametrize("heard", [0, 1, 4, 9])
+def test_what_a_lagging_replica_never_heard_of_is_neither_lost_nor_doubled(
+    small: Small, tmp_path: Path, heard: int
+) -> None:
+    """`heard` of the steps reached the replica; claims, imports and labels after them did not."""
+    work, header = small
+    with (
+        pair(tmp_path / "servers") as (master, replica),
+        connect(master.url) as before,
+        connect(replica.url) as after,
+    ):
+        world = World(work, header, begun(before, header), tmp_path / "files")
+        live(world, range(heard))
+        caught_up(master, replica)
+        cut_off(replica)
+        live(world, range(heard, N_STEPS))
+        n_labels = len(world.true_outcomes())
+        assert n_labels > heard
+        master.kill()
+        promote(replica)
+
+        world.ledger = ValkeyLedger(after, header.assessment)
+        assert len(world.kept_outcomes()) < n_labels
+        world.ledger.drop_lease("worker-0")
+        world.settle()
+        assert_right(world)
+
+        for n in range(N_STEPS, 3 * N_STEPS):
+            world.turn()
+            label_one(world, n)
+        world.settle()
+        assert world.ledger.standing().status == "stopped"
+        assert_right(world)
+
+
+def test_workers_go_on_with_the_promoted_replica_behind_the_same_address(tmp_path: Path) -> None:
+    """State, jobs and what RQ knows of its workers go back to what the replica heard."""
+    with ExitStack() as stack:
+        master, replica = stack.enter_context(pair(tmp_path / "servers"))
+        address = stack.enter_context(address_of(master))
+        tool = stack.enter_context(stack.enter_context(node(tmp_path / "tool")).connect())
+        office = Office(Settings(tmp_path / "home", address.url, None), address.url)
+        stack.callback(office.close)
+        names = begin_all(office, tmp_path, 3)
+        desks = [ToldDesk(tool, project) for project in range(3)]
+        url = f"redis://127.0.0.1:{tool.connection_pool.connection_kwargs['port']}/0"
+        for k in range(2):
+            home = tmp_path / f"home-{k}"
+            carry_pools(tmp_path, home)
+            stack.enter_context(worker(home, {"REDIS_URL": address.url, "SCALE_DESK_URL": url}))
+        label_all(office, desks, names, 8)
+        caught_up(master, replica)
+        cut_off(replica)
+        label_all(office, desks, names, 8)
+
+        address.leave()
+        master.kill()
+        promote(replica)
+        address.move_to(replica)
+        heard = [sum(office.ledger(name).standing().tally.values()) for name in names]
+        assert max(heard) < 16  # something was lost
+        label_all(office, desks, names, 8)
+        assert_all_counted(office, desks, names)
+
+
+def begun(connection: Redis, header: Header) -> ValkeyLedger:
+    ledger = ValkeyLedger(connection, header.assessment)
+    ledger.begin(header)
+    return ledger
+
+
+def assert_right(world: World) -> None:
+    """Nothing lost, counted twice or queued twice; everything is replayed."""
+    assert world.kept_outcomes() == world.true_outcomes()
+    assert world.kept_tally() == world.true_tally()
+    assert [i for i, n in world.tasks_of_items().items() if n > 1] == []
+    assert Counter(choice["item"] for choice in world.ledger.choices()) == Counter(
+        world.tasks_of_items().keys()
+    )
+    assert replay(world.assessment, world.ledger, world.desk).is_equal

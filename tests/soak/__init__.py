@@ -1,0 +1,1 @@
+"""The fault run: real servers, scripted annotators, and all that may go wrong going wrong."""

@@ -1,0 +1,166 @@
+"""One fault run, from the first annotation to the verdict."""
+
+from __future__ import annotations
+
+import random
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from redis.exceptions import RedisError
+
+from connector.annotator import Annotator, sign_up
+from connector.local import LabelStudioServer, free_port, start
+from tests.live.pools import Trial, insects
+from tests.live.proxy import proxy_to
+from tests.live.service import eventually, service
+from tests.soak.crew import crew, small_disk
+from tests.soak.faults import World, all_faults
+from tests.soak.people import People
+from tests.soak.relay import relay_to
+from tests.soak.verdict import Found, agrees, verdict
+
+N_WORKERS, N_PEOPLE, SIZE = 3, 4, 250
+CALM_S = 3.0  # between two faults
+PATIENCE_S = 120.0
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did and found.
+
+    recovery_s: by the kind of fault, the seconds from its end until a worker had the lease of every
+        assessment and had read it from Label Studio again.
+    """
+
+    seconds: float = 0.0
+    events: Counter[str] = field(default_factory=Counter)
+    recovery_s: dict[str, list[float]] = field(default_factory=dict)
+    webhooks: int = 0
+    restarts: int = 0
+    found: dict[str, Found] = field(default_factory=dict)
+
+    @property
+    def is_right(self) -> bool:
+        """Every assessment came through."""
+        return bool(self.found) and all(one.is_right for one in self.found.values())
+
+
+def run(
+    folder: Path, seconds: float, seed: int, module: str = "worker.cli", say: Say = print
+) -> Report:
+    """Take one run of about so many seconds; ten minutes are enough for each kind of fault.
+
+    Args:
+        module: what the processes run; `tests.soak.broken` counts blindly.
+    """
+    rng, report = random.Random(seed), Report()
+    with ExitStack() as until_the_end:
+        enter = until_the_end.enter_context
+        studio = enter(start(folder / "studio", say=say))
+        proxy = enter(proxy_to(studio.url))
+        port = free_port()
+        relay = enter(relay_to(f"http://127.0.0.1:{port}", random.Random(seed)))
+        home = folder / "home"
+        disk = home / "valkey" if enter(small_disk(home / "valkey")) else None
+        at_work = enter(service(home, studio, {"LABEL_STUDIO_URL": proxy.url, "ASSAY_LOG": "json"}))
+        ours = enter(crew(home, at_work.env, port, relay.url, N_WORKERS, module))
+        eventually(lambda: len(ours.running) == len(ours.commands))
+        world = World(ours, studio, proxy, relay, at_work, disk, rng)
+        trials = {at_work.begin(trial.plan): trial for trial in _trials(folder)}
+        names = [trial.assessment for trial in trials.values()]
+        people = People(trials)
+        with ThreadPoolExecutor(N_PEOPLE) as days:
+            for n in range(N_PEOPLE):
+                person = enter(_person(studio))
+                days.submit(people.work, person, random.Random(seed * 100 + n))
+            try:
+                _harm(world, names, seconds, report, people, say)
+            finally:
+                people.over.set()
+        report.events = people.done
+        report.webhooks, report.restarts = relay.heard, sum(ours.starts.values()) - len(ours.starts)
+        say("Everybody went home; waiting until all is read ...")
+        _settle(world, trials)
+        for project, trial in trials.items():
+            newcomer = enter(_person(studio))
+            report.found[trial.assessment] = verdict(at_work, studio, trial, project, newcomer)
+    return report
+
+
+def _trials(folder: Path) -> list[Trial]:
+    """Questions that stay open for long, one that is soon answered, one with a budget."""
+    looks = "queue: {look_ahead: 6}\n"
+    return [
+        insects(folder, "{rmse: 0.0001}", "estimate", SIZE, looks),
+        insects(folder, "{mrr: {confidence: 0.9999}}", "identify", SIZE, looks),
+        insects(folder, "{budget: 120}", "identify", SIZE, looks),
+    ]
+
+
+def _person(studio: LabelStudioServer) -> Annotator:
+    email = f"person-{secrets.token_hex(6)}@example.com"
+    return sign_up(studio.url, studio.token, email, secrets.token_urlsafe(16))
+
+
+def _harm(
+    world: World, names: list[str], seconds: float, report: Report, people: People, say: Say
+) -> None:
+    began = time.monotonic()
+    faults = all_faults(world)
+    to_come: list[str] = []
+    while time.monotonic() - began < seconds:
+        if not to_come:
+            to_come = list(faults)
+            world.rng.shuffle(to_come)
+        kind = to_come.pop()
+        time.sleep(CALM_S * world.rng.uniform(0.5, 1.5))
+        faults[kind](world)
+        took_s = _recovered(world, names, kind)
+        report.recovery_s.setdefault(kind, []).append(took_s)
+        passed_s, deeds = time.monotonic() - began, sum(people.done.values())
+        say(f"{passed_s:5.0f} s  {kind:34s} back after {took_s:5.1f} s  ({deeds} deeds)")
+    report.seconds = time.monotonic() - began
+
+
+def _read_at(world: World, names: list[str]) -> dict[str, str]:
+    """When every assessment was last read from Label Studio, by the clock of whoever read it."""
+    while True:
+        try:
+            ledgers = [world.service.office.ledger(name) for name in names]
+            return {one.assessment: one.notes().get("polled_at", "") for one in ledgers}
+        except RedisError:
+            time.sleep(0.1)
+
+
+def _recovered(world: World, names: list[str], kind: str) -> float:
+    """Wait until somebody read every assessment again; how long that took."""
+    began = time.monotonic()
+    before = _read_at(world, names)
+    while True:
+        now = _read_at(world, names)
+        if all(now[name] != before[name] for name in names):
+            return time.monotonic() - began
+        if time.monotonic() - began > PATIENCE_S:
+            raise AssertionError(f"after {kind!r} nobody read for {PATIENCE_S:.0f} s: {now}")
+        time.sleep(0.1)
+
+
+def _settle(world: World, trials: dict[int, Trial]) -> None:
+    """Until the records are the export's; then all are stopped by hand and their queues emptied."""
+    at_work, studio = world.service, world.studio
+    deadline = time.monotonic() + PATIENCE_S
+    for project, trial in trials.items():
+        # What stays different is what the verdict is about.
+        while not agrees(at_work, studio, trial, project) and time.monotonic() < deadline:
+            time.sleep(0.5)
+        if at_work.status(trial.assessment)["status"] == "running":
+            at_work.run("stop", trial.assessment)
+    for trial in trials.values():
+        eventually(lambda one=trial: at_work.status(one.assessment)["open_items"] == 0, PATIENCE_S)

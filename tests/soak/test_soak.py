@@ -1,0 +1,25 @@
+"""The short form of the fault run; `make soak` is the long one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.soak.run import run
+
+pytestmark = pytest.mark.live
+
+
+def test_under_faults_nothing_is_lost_or_counted_twice(tmp_path: Path) -> None:
+    report = run(tmp_path, 120, seed=2)
+    assert report.is_right, report
+    assert report.events.total() > 50
+    assert sum(map(len, report.recovery_s.values())) >= 4
+
+
+def test_blind_increments_are_found_out(tmp_path: Path) -> None:
+    """The same run of an Assay that is broken on purpose: the verdict can fail."""
+    report = run(tmp_path, 30, seed=2, module="tests.soak.broken")
+    assert not report.is_right, report
+    assert any(one.losses or one.doubles for one in report.found.values())

@@ -1,0 +1,70 @@
+"""A real Chromium, and what a person would complain about."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+SCREENS = Path(__file__).parents[2] / "build" / "screens"
+
+
+@contextmanager
+def browser(profile: Path) -> Iterator[webdriver.Chrome]:
+    """A browser without a window, that keeps a log of what it says and asks for."""
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
+                     "--disable-background-networking", "--disable-component-update",
+                     f"--user-data-dir={profile}", "--window-size=1280,900"):  # fmt: skip
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.set_page_load_timeout(20)
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def complaints(driver: webdriver.Chrome) -> list[str]:
+    """Errors and warnings of the console since the last call."""
+    return [line["message"] for line in driver.get_log("browser") if line["level"] != "INFO"]
+
+
+def hosts(driver: webdriver.Chrome) -> set[str]:
+    """Every host that was asked for something since the last call."""
+    asked: set[str] = set()
+    for line in driver.get_log("performance"):
+        message: dict[str, Any] = json.loads(line["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            url = urlsplit(message["params"]["request"]["url"])
+            if url.scheme in ("http", "https", "ws", "wss"):  # not the browser's own first page
+                asked.add(url.hostname or "")
+    return asked
+
+
+def screenshot(driver: webdriver.Chrome, name: str) -> None:
+    """Keep a picture of the whole page for a person to look at."""
+    SCREENS.mkdir(parents=True, exist_ok=True)
+    size = driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
+    clip = {"x": 0, "y": 0, "width": size["width"], "height": min(4000, size["height"]), "scale": 1}
+    taken = driver.execute_cdp_cmd(
+        "Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip}
+    )
+    (SCREENS / f"{name}.png").write_bytes(base64.b64decode(taken["data"]))
+
+
+def phone(driver: webdriver.Chrome) -> None:
+    """Let the page be as wide as a phone."""
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 375, "height": 740, "deviceScaleFactor": 2, "mobile": True},
+    )

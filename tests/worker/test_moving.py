@@ -1,0 +1,111 @@
+"""An import that dies half-way is ended by the next one; nothing else is written over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.promises.world import small_assessment
+from worker.embedded import server
+from worker.ledger import Claim, Header, ValkeyLedger
+from worker.moving import VERSION, NotMovable, pack, take_over
+from worker.office import Office
+from worker.server import connect
+from worker.settings import Settings
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Dying(Office):
+    """The office of a process that is killed before it puts anything on the list."""
+
+    def enter(self, assessment: str) -> None:
+        raise Killed
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[tuple[Settings, str]]:
+    """A server with nothing on it."""
+    with server(tmp_path / "home", None) as url:
+        yield Settings(tmp_path / "home", url, None), url
+
+
+@pytest.fixture
+def office(home: tuple[Settings, str]) -> Iterator[Office]:
+    office = Office(*home)
+    yield office
+    office.close()
+
+
+def exported(file: Path, status: str = "running") -> tuple[Header, dict[str, Any]]:
+    """Write the export of an assessment at work, and say what is kept of it elsewhere."""
+    _, header = small_assessment(file.parent / "plan", "{mrr: {confidence: 0.9999}}")
+    header = replace(header, assessment="moved")
+    with server(file.parent / "elsewhere", None) as url, connect(url) as db:
+        ledger = ValkeyLedger(db, "moved")
+        ledger.begin(header)
+        why = {"revision": 0, "strategy": "assay"}
+        assert ledger.claim(0, [Claim(0, "one", 4, 2, 1, why), Claim(1, "two", 5, 2, 1, why)])
+        ledger.note(cursor=12)
+        ledger.put_notice("n", "text")
+        if status == "paused":
+            ledger.move("running", "paused")
+        if status == "stopped":
+            ledger.publish(0, "enough", stops=True)
+        kept = pack(db, "moved")
+    file.write_text(json.dumps({"version": VERSION, "kept": kept}), encoding="utf-8")
+    return header, kept
+
+
+def as_paused(kept: dict[str, Any]) -> dict[str, Any]:
+    meta = kept["meta"]["content"] | {"status": "paused"}
+    return kept | {"meta": kept["meta"] | {"content": meta}}
+
+
+@pytest.mark.parametrize("status", ["running", "paused", "stopped"])
+def test_an_import_that_died_before_the_list_is_ended_by_the_next_one(
+    office: Office, home: tuple[Settings, str], tmp_path: Path, status: str
+) -> None:
+    file = tmp_path / "export.json"
+    header, kept = exported(file, status)
+    expected = as_paused(kept) if status == "running" else kept
+
+    with closing(Dying(*home)) as dying, pytest.raises(Killed):
+        take_over(dying, file, None)
+    # it runs nowhere twice, also while it is on no list
+    assert (pack(office.state, "moved"), office.ids()) == (expected, [])
+
+    assert take_over(office, file, None) == header
+    assert (pack(office.state, "moved"), office.ids()) == (expected, ["moved"])
+
+
+def test_what_is_on_the_list_is_never_imported_again(office: Office, tmp_path: Path) -> None:
+    file = tmp_path / "export.json"
+    exported(file)
+    take_over(office, file, None)
+    before = pack(office.state, "moved")
+
+    with pytest.raises(NotMovable, match="here already"):
+        take_over(office, file, None)
+    assert pack(office.state, "moved") == before
+
+
+def test_what_is_there_and_not_what_the_file_holds_is_neither_changed_nor_listed(
+    office: Office, tmp_path: Path
+) -> None:
+    file = tmp_path / "export.json"
+    header, _ = exported(file)
+    office.ledger("moved").begin(replace(header, project=99))
+    before = pack(office.state, "moved")
+
+    with pytest.raises(NotMovable, match="here already"):
+        take_over(office, file, None)
+    assert (pack(office.state, "moved"), office.ids()) == (before, [])

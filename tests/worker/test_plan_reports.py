@@ -1,0 +1,107 @@
+"""The parts of the plan about reports and notices: what is taken, and what each mistake is told."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from worker.errors import PlanError
+from worker.plan import Plan, load_plan, plan_hash
+
+SMALLEST = """\
+assessment: mine
+pool: {predictions: p.csv, predicted: predicted, data: {text: text}}
+question: {task: identify}
+"""
+
+
+def load(folder: Path, **more: object) -> Plan:
+    path = folder / "plan.yaml"
+    path.write_text(SMALLEST + (yaml.safe_dump(more) if more else ""))
+    return load_plan(path)
+
+
+def mistake(folder: Path, **more: object) -> str:
+    with pytest.raises(PlanError) as caught:
+        load(folder, **more)
+    return str(caught.value)
+
+
+def test_without_a_word_nothing_is_scheduled_and_nobody_is_told(tmp_path):
+    plan = load(tmp_path)
+    assert plan.report.every is None
+    assert plan.report.to is None
+    assert (plan.report.keep, plan.report.names, plan.report.timezone) == (30, False, "UTC")
+    assert plan.notify == ()
+    assert plan.stall_after == "4h"
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [("30s", "30s"), ("1h", "1h"), ("2w", "2w"), ("cron: 0 7 * * 1", "cron: 0 7 * * 1"),
+     ("0  7 * * 1", "cron: 0 7 * * 1"), ("*/5 * * * *", "cron: */5 * * * *")],
+)  # fmt: skip
+def test_a_report_comes_at_an_interval_or_by_a_cron_line(tmp_path, written, kept):
+    assert load(tmp_path, report={"every": written}).report.every == kept
+
+
+@pytest.mark.parametrize(
+    "every", ["5s", "0m", "1 hour", "-1h", "1.5h", 3600, "@hourly", "0 7 * * 1 0", "61 * * * *",
+              "0 7 30 2 *", "", "99999999w"]
+)  # fmt: skip
+def test_a_schedule_that_is_none_is_a_mistake_that_says_what_is_expected(tmp_path, every):
+    told = mistake(tmp_path, report={"every": every})
+    assert "report.every: came" in told
+    assert "expected" in told
+
+
+def test_the_folder_of_reports_is_relative_to_the_plan(tmp_path):
+    assert load(tmp_path, report={"to": "reports/"}).report.to == tmp_path / "reports"
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "../etc/passwd", "/etc/localtime"])
+def test_an_unknown_time_zone_is_a_mistake(tmp_path, zone):
+    assert "Europe/Berlin" in mistake(tmp_path, report={"timezone": zone})
+
+
+def test_who_is_told_and_when_does_not_make_it_another_plan(tmp_path):
+    told = load(
+        tmp_path,
+        report={"every": "1h", "to": "here"},
+        notify=[{"url": "https://example.org/hook"}],
+        stall_after="1h",
+    )
+    assert plan_hash(told) == plan_hash(load(tmp_path))
+
+
+def test_a_stored_plan_comes_back_as_it_was(tmp_path):
+    plan = load(
+        tmp_path,
+        report={"every": "0 7 * * 1", "to": "reports"},
+        notify=[{"url": "${ASSAY_NOTIFY_URL}", "kind": "slack", "on": ["report"]}],
+    )
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({"url": "ftp://example.org"}, "https://example.org/hook"),
+        ({"url": "example.org/hook"}, "https://example.org/hook"),
+        ({"url": "https://e.org/${LABEL_STUDIO_API_KEY}"}, "begins with ASSAY_NOTIFY_"),
+        ({"url": "https://e.org/${ASSAY_NOTIFY_SECRET}"}, "begins with ASSAY_NOTIFY_"),
+        ({"url": "https://e.org/x", "kind": "pager"}, "expected 'slack' or 'webhook'"),
+        ({"url": "https://e.org/x", "on": ["decison"]}, "decision"),
+        ({"url": "https://e.org/x", "on": []}, "on"),
+        ({"url": "https://e.org/x", "retries": 3}, "unknown key"),
+        ({"kind": "slack"}, "notify.0.url: missing"),
+    ],
+)
+def test_a_mistake_about_who_is_told_names_its_place(tmp_path, entry, told):
+    text = mistake(tmp_path, notify=[entry])
+    assert "notify.0" in text
+    assert told in text
+
+
+def test_the_time_of_a_stall_is_a_time(tmp_path):
+    assert "stall_after" in mistake(tmp_path, stall_after="soon")
