@@ -15,8 +15,8 @@ class ToldDesk(StoredDesk):
     """One project: `number` names it."""
 
     def put(self, tasks: Sequence[Mapping[str, str]]) -> list[int]:
+        at_us = time.time_ns() // 1000  # before they can be seen: an answer is never older
         ids = super().put(tasks)
-        at_us = time.time_ns() // 1000
         made = {f"{t} {data['item_id']}": at_us for t, data in zip(ids, tasks, strict=True)}
         self._db.zadd(f"{self._key}:made", made)
         return ids
