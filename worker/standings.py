@@ -42,7 +42,7 @@ def standings(belief: Belief) -> Standings:
     lowest, highest = np.zeros(filled.size), np.zeros(filled.size)
     for some in _blocks(len(drawn)):
         exact = drawn[some][:, filled].round(_DECIMALS)
-        ranks[:, some] = np.stack([_ranks(row) for row in exact]).T
+        ranks[:, some] = _ranks(exact).T
         lowest += (exact == exact.min(axis=1, keepdims=True)).sum(axis=0)
         highest += (exact == exact.max(axis=1, keepdims=True)).sum(axis=0)
     tails = [0.025, 0.5, 0.975]
@@ -70,10 +70,14 @@ def standings(belief: Belief) -> Standings:
 
 
 def _ranks(values: Floats) -> NDArray[np.intp]:
-    """The rank of every value; the least has 1, equal ones share it."""
-    ordered = np.sort(values)
-    first = np.flatnonzero(np.diff(ordered, prepend=-np.inf))  # where each different value begins
-    return 1 + first[np.searchsorted(ordered[first], values)]
+    """(n, G) the rank of every value in its row; the least has 1, equal ones share it."""
+    order = np.argsort(values, axis=1)
+    ordered = np.take_along_axis(values, order, axis=1)
+    begins = np.diff(ordered, axis=1, prepend=-np.inf) > 0  # where each different value begins
+    first = np.maximum.accumulate(np.where(begins, np.arange(values.shape[1]), 0), axis=1)
+    ranks = np.empty_like(first)
+    np.put_along_axis(ranks, order, first + 1, axis=1)
+    return ranks
 
 
 def _blocks(n: int) -> Iterator[slice]:

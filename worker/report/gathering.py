@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -28,7 +28,6 @@ from worker.records import load
 from worker.report import contents
 from worker.report.contents_people import Agreement, Annotator
 from worker.report.families import families
-from worker.report.judged import judged_so_far, sentences
 from worker.report.people import annotators, called, items, label_times, rejected
 from worker.report.progress import changes, forecast, progress, to_be_had
 from worker.report.reliability import reliability
@@ -37,6 +36,9 @@ from worker.report.words import glossary, progress_name, question_text, rule_tex
 from worker.rivals import models_of
 from worker.standings import Standings, standings
 from worker.wording import WORDS, finding, guarantee_means, headline
+
+if TYPE_CHECKING:
+    from worker.evaluator.experiments import PredictorExperiment
 
 N_PAIRS = 500
 # A reading during which an outcome changed is repeated; labels come seconds apart.
@@ -81,7 +83,7 @@ def gather(
     names_of, votes = called(records, names), inferred(work, standing.tally)
     people = annotators(work, standing.tally, records, names_of)
     agreed = agreement(work, records)
-    far = judged_so_far(work, belief, standing.tally)
+    far, in_words = _judged(work, belief, standing.tally)
     pairs = sorted(pair_rows(work, verdict), key=lambda p: max(p["below"], p["within"], p["above"]))
     plan = work.plan
     is_of_differences = work.several is not None and bool(work.several.asked)
@@ -135,7 +137,7 @@ def gather(
         disputed=disputed(work, records, votes),
         confusions=confusions(work, names_of, votes),
         evaluation=far,
-        evaluation_text=sentences(far),
+        evaluation_text=in_words,
         parents=above,
         parents_are=_parents_are(work.plan),
         apart=apart,
@@ -225,6 +227,19 @@ def _confusion(work: Assessment, belief: Belief) -> contents.Confusion | None:
         return tuple(tuple(rounded(x) for x in row) for row in every)
 
     return contents.Confusion(work.pool.classes, by_class(means), by_class(low), by_class(high))
+
+
+def _judged(
+    work: Assessment, belief: Belief, tally: Mapping[str, int]
+) -> tuple[PredictorExperiment | None, tuple[str, ...]]:
+    """Of the task evaluate: how far predictions are from votes, and what is confused, in words."""
+    if work.judging is None:
+        return None, ()
+    # The evaluators are slow to load, and other tasks do not need them.
+    from worker.report.judged import judged_so_far, sentences
+
+    far = judged_so_far(work, belief, tally)
+    return far, sentences(far)
 
 
 def _in_short(decision: Mapping[str, Any]) -> dict[str, Any]:

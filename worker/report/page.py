@@ -18,7 +18,6 @@ from worker.report.models import models_tables
 from worker.report.parents import parents_table, sections
 from worker.report.pictures import MOST_PAIRS, calibration, progress, rope
 from worker.report.pictures_confusion import confusion, uncertainty
-from worker.report.pictures_evaluation import confused_pairs, predictor_violins
 from worker.report.pictures_groups import chances, costs, forest, labels_per_group, ranks
 from worker.report.pictures_people import habits
 from worker.report.pictures_svg import Picture
@@ -100,6 +99,9 @@ def _of_votes(report: Report) -> dict[str, Picture | None]:
     found = report.evaluation
     if found is None:
         return {"measure": None, "confused": None}
+    # The evaluators are slow to load, and other tasks do not need them.
+    from worker.report.pictures_evaluation import confused_pairs, predictor_violins
+
     pairs = found.predictors[0].whole.confused
     return {
         "measure": predictor_violins(found),
