@@ -13,7 +13,8 @@ from worker.plan.question_part import QuestionPlan
 from worker.plan.stop_part import StopPlan
 
 DEFAULT_EPSILON = 0.01
-DEFAULT_STRATA = 8
+# To compare, nothing is fitted to labels: with more strata the prior's guess would weigh more.
+_STRATA_TO_COMPARE = 8
 _PREDICTION = ("predictions", "id", "probabilities", "predicted", "score")
 _FEWEST, _MOST = 2, 8
 
@@ -82,10 +83,12 @@ def with_models(values: Mapping[str, Any]) -> dict[str, Any]:
     first = models[0] if isinstance(models, list | tuple) and models else {}
     if isinstance(first, ModelPlan):
         first = first.model_dump(exclude_none=True)
+    is_compared = isinstance(question, dict) and question.get("task") == "compare"
     if isinstance(pool, dict) and isinstance(first, dict):
+        strata = {"strata": _STRATA_TO_COMPARE} if is_compared else {}
         known = {key: first[key] for key in _PREDICTION if first.get(key) is not None}
-        filled["pool"] = {"strata": DEFAULT_STRATA} | pool | known
-    if isinstance(question, dict) and question.get("task") == "compare":
+        filled["pool"] = strata | pool | known
+    if is_compared and isinstance(question, dict):
         filled["question"] = {"where": "overall"} | question
         has_scores = isinstance(first, dict) and (
             first.get("score") is not None or first.get("probabilities") is not None

@@ -19,6 +19,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MOST_CELLS = 20_000
+_USUAL = 8  # items of a cell, in products of groups that have so many
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,9 +60,10 @@ def cut(plan: Plan, said: Said) -> Cut:
         _, group = np.unique(group * len(of) + more, return_inverse=True)
     block = blocks_of(said.predicted)
     pattern = np.unique(block, axis=0, return_inverse=True)[1].reshape(-1)
+    products = np.unique(group * (pattern.max() + 1) + pattern, return_inverse=True)[1].reshape(-1)
     for strata in _fewer(plan.pool.strata):
         stratum = _strata(said.logit, block, pattern, strata, question.task == "identify")
-        keys = (group * (pattern.max() + 1) + pattern) * strata + stratum
+        keys = products * strata + _coarser(stratum, products, strata)
         cells, first, cell = np.unique(keys, return_index=True, return_inverse=True)
         if cells.size <= MOST_CELLS:
             break
@@ -114,6 +116,14 @@ def _strata(
         thresholds = equal_mass_thresholds(surer[own], n_strata)
         stratum[own] = np.searchsorted(thresholds, surer[own], side="right")
     return stratum
+
+
+def _coarser(stratum: Ints, products: Ints, n_strata: int) -> Ints:
+    """Strata joined with their neighbours where products of groups hold few items."""
+    size = np.bincount(products)
+    joined = np.ceil(n_strata * _USUAL / np.maximum(size, 1)).clip(1, n_strata).astype(np.int64)
+    coarser: Ints = stratum // joined[products]
+    return coarser
 
 
 def _fewer(strata: int) -> Iterator[int]:
