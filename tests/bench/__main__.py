@@ -15,6 +15,7 @@ from tests.bench import (
     load,
     million,
     models,
+    recovery,
     report,
     structure,
     subjective,
@@ -40,6 +41,7 @@ PARTS = {
     "structure": structure.run,
     "judged": judged.run,
     "models": models.run,
+    "recovery": recovery.run,
 }
 ONLY_IF_NAMED = {"huge": huge.run, "change": change.run}  # minutes, and 10 GB of disk
 
