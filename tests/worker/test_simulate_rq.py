@@ -34,9 +34,9 @@ def office(valkey_home: Path, valkey_url: str) -> Iterator[Office]:
 
 
 @contextmanager
-def workers(n: int, url: str, home: Path) -> Iterator[None]:
+def workers(n: int, url: str, home: Path, **more: str) -> Iterator[None]:
     """So many workers, each a process of its own, as `assay worker` begins them."""
-    env = os.environ | {"REDIS_URL": url, "ASSAY_HOME": str(home)}
+    env = os.environ | {"REDIS_URL": url, "ASSAY_HOME": str(home)} | more
     root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "worker.cli", "worker"]
     started = [subprocess.Popen(command, env=env, cwd=root) for _ in range(n)]
@@ -79,6 +79,26 @@ def test_workers_find_the_pool_in_their_own_home_if_it_is_not_where_it_was(
         runs = in_order(over_rq([moved], 2, office))
 
     assert runs == in_order(here([case], 2, n_processes=1))
+
+
+def test_workers_on_other_machines_fetch_pool_and_truth_from_the_store(
+    office, valkey_url, valkey_home, tmp_path
+):
+    store, pools = f"file://{tmp_path / 'store'}", tmp_path / "pools"
+    (case,) = prepare(write_plan(tmp_path), pools, Asked(truth="truth"))
+    expected = in_order(here([case], 2, n_processes=1))
+    publishing = Office(Settings(valkey_home, None, None, pool_store=store), valkey_url)
+    with pytest.raises(RunFailed, match="no worker"):
+        list(over_rq([case], 1, publishing, patience_s=0.3))
+    publishing.close()
+    pools.rename(tmp_path / "not there")
+
+    with workers(1, valkey_url, tmp_path / "elsewhere", ASSAY_POOL_STORE=store):
+        runs = in_order(over_rq([case], 2, office))
+
+    assert runs == expected
+    fetched = {path.name for path in (tmp_path / "elsewhere" / "pools").iterdir()}
+    assert fetched == {Path(str(name)).name for name in (case.pool, case.truth)}
 
 
 def test_a_run_that_fails_elsewhere_says_why_here(office, valkey_url, valkey_home, tmp_path):

@@ -4,7 +4,7 @@ from worker.pool.compiling import compile_pool
 from worker.pool.costs import cost_matrix
 from worker.pool.file import Item, Pool, open_pool
 from worker.pool.question import check_question, compared_pairs
-from worker.pool.remote import fetch_pool, publish
+from worker.pool.remote import fetch_beside, fetch_pool, publish
 from worker.pool.sources import check_source
 from worker.pool.truth import read_truth
 
@@ -16,6 +16,7 @@ __all__ = [
     "compared_pairs",
     "compile_pool",
     "cost_matrix",
+    "fetch_beside",
     "fetch_pool",
     "open_pool",
     "publish",

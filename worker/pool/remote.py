@@ -107,8 +107,10 @@ def fetched(path: Path | str, folder: Path) -> Path:
     return copy
 
 
-def publish(pool: Path, store: str) -> bool:
-    """Copy a compiled pool into a store, unless it is there; whole or not at all.
+def publish(file: Path, store: str) -> bool:
+    """Copy a compiled pool, or what goes with it, into a store; whole or not at all.
+
+    Not if it is there.
 
     Returns:
         Whether it had to be copied.
@@ -119,13 +121,13 @@ def publish(pool: Path, store: str) -> bool:
     with _told(store, "written"):
         files, root = _opened(store)
         files.invalidate_cache()
-        target = f"{root.rstrip('/')}/{pool.name}"
-        if files.exists(target) and files.info(target)["size"] == pool.stat().st_size:
+        target = f"{root.rstrip('/')}/{file.name}"
+        if files.exists(target) and files.info(target)["size"] == file.stat().st_size:
             return False
         files.makedirs(root, exist_ok=True)
-        part = f"{root.rstrip('/')}/.{pool.name}.{uuid.uuid4().hex}.part"
+        part = f"{root.rstrip('/')}/.{file.name}.{uuid.uuid4().hex}.part"
         try:
-            files.put_file(str(pool), part)
+            files.put_file(str(file), part)
             files.mv(part, target)
         finally:
             with suppress(FileNotFoundError):
@@ -145,9 +147,33 @@ def fetch_pool(store: str, path: Path, sha256: str, stat: Stat) -> None:
         StoreFailed: the store cannot be reached.
         PoolChanged: it is not there, or is another one than was compiled.
     """
+    with _taken(store, path) as (part, found):
+        if found != sha256:
+            raise PoolChanged(
+                f"{shown(store).rstrip('/')}/{path.name}: the compiled pool in ASSAY_POOL_STORE is "
+                f"not the one of this assessment (its SHA-256 begins with {found[:12]}, expected "
+                f"{sha256[:12]}). Delete it there, and put the right one back ({path.name}, of the "
+                "machine that compiled it)"
+            )
+        os.utime(part, ns=(stat[1], stat[1]))  # it was read through just now
+
+
+def fetch_beside(store: str, path: Path) -> None:
+    """Copy a file that was published from a store to where it is to be.
+
+    Raises:
+        StoreFailed: the store cannot be reached.
+        PoolChanged: it is not there.
+    """
+    with _taken(store, path):
+        pass  # who opens it looks whether it is the right one
+
+
+@contextmanager
+def _taken(store: str, path: Path) -> Iterator[tuple[Path, str]]:
+    """Copy a file of the store beside `path`; it is put there when the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    where = f"{shown(store).rstrip('/')}/{path.name}"
     try:
         with _told(store, "read"):
             files, root = _opened(store)
@@ -155,18 +181,13 @@ def fetch_pool(store: str, path: Path, sha256: str, stat: Stat) -> None:
             source = f"{root.rstrip('/')}/{path.name}"
             if not files.exists(source):
                 raise PoolChanged(
-                    f"{where}: the compiled pool is neither in ASSAY_POOL_STORE nor at {path}; put "
-                    "it back, or run `assay start` or `assay check` again where the predictions are"
+                    f"{shown(store).rstrip('/')}/{path.name}: the compiled pool is neither in "
+                    f"ASSAY_POOL_STORE nor at {path}; put it back, or run `assay start` or `assay "
+                    "check` again where the predictions are"
                 )
             with part.open("wb") as target:
                 found = _copied(files, source, target)
-        if found != sha256:
-            raise PoolChanged(
-                f"{where}: the compiled pool in ASSAY_POOL_STORE is not the one of this assessment "
-                f"(its SHA-256 begins with {found[:12]}, expected {sha256[:12]}). Delete it there, "
-                f"and put the right one back ({path.name}, of the machine that compiled it)"
-            )
-        os.utime(part, ns=(stat[1], stat[1]))  # it was read through just now
+        yield part, found
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

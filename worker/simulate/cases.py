@@ -17,7 +17,7 @@ from worker.errors import PlanError
 from worker.plan import Plan, load_plan
 from worker.plan.mistakes import sentences
 from worker.plan.source import read_yaml
-from worker.pool import Pool, check_question, compile_pool, open_pool
+from worker.pool import Pool, check_question, compile_pool, fetch_beside, open_pool
 from worker.pool.truth import read_truth
 from worker.settings import read_settings
 from worker.simulate.measuring import Measures
@@ -175,6 +175,11 @@ def _opened(
 
 
 def _found(file: str) -> Path:
-    """The file, or the one of its name among this machine's own pools."""
-    path = Path(file)
-    return path if path.exists() else read_settings().pools / path.name
+    """The file, or the one of its name among this machine's own pools, or in the store of all."""
+    path, settings = Path(file), read_settings()
+    if path.exists():
+        return path
+    own = settings.pools / path.name
+    if not own.exists() and settings.pool_store is not None:
+        fetch_beside(settings.pool_store, own)
+    return own

@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, cast
 
 from rq import Queue, Worker
@@ -22,6 +23,7 @@ from rq.serializers import JSONSerializer
 
 from worker.errors import AssayError
 from worker.office import Office
+from worker.pool import publish
 from worker.simulate.cases import Case, replay_run
 from worker.simulate.measuring import Run, as_run
 
@@ -112,12 +114,18 @@ def over_rq(
 ) -> Runs:
     """As `here`, but RQ workers take the runs; they must reach the compiled pools.
 
+    Where there is a store of pools, they fetch them from there.
+
     Args:
         patience_s: how long nobody may be there to take them.
 
     Raises:
         RunFailed: a run failed, or there is no worker.
+        StoreFailed: the pools cannot be published.
     """
+    if (store := office.settings.pool_store) is not None:
+        for file in {name for case in cases for name in (case.pool, case.truth) if name}:
+            publish(Path(file), store)
     queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
     name = f"simulate-{uuid.uuid4().hex[:12]}"
     orders = [asdict(case) for case in cases]
@@ -157,8 +165,8 @@ def _finished(waiting: dict[str, int], office: Office, patience_s: float) -> Run
                 reason = (result.exc_string if result else None) or "no reason is known"
                 raise RunFailed(
                     f"a worker failed at {job.description}: {reason.strip().splitlines()[-1]}. All "
-                    "workers need this release of Assay, and the compiled pools under the same "
-                    "path or in their ASSAY_HOME."
+                    "workers need this release of Assay, and the compiled pools: under the same "
+                    "path, in their ASSAY_HOME, or in one ASSAY_POOL_STORE of all."
                 )
             if job.is_finished and result is not None:
                 at = waiting.pop(job.id)
