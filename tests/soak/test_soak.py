@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.soak.__main__ import table
 from tests.soak.run import run
 
 pytestmark = pytest.mark.live
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.live
 
 def test_under_faults_nothing_is_lost_or_counted_twice(tmp_path: Path) -> None:
     report = run(tmp_path, 120, seed=2)
-    assert report.is_right, report
+    assert report.is_right, table(report)
     assert report.events.total() > 50
     assert sum(map(len, report.recovery_s.values())) >= 4
 
