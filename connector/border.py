@@ -45,12 +45,15 @@ def label_studio_errors(url: str, what: str, *, writes: bool = False) -> Iterato
     except ApiError as error:
         if writes and error.status_code in GAVE_UP:
             why = f"{error.status_code}: {_head(error.body)}"
-            raise InDoubt(url, why) from error
+            raise InDoubt(url, why, is_slow=True) from error
         raise _from_answer(url, what, error.status_code, error.body) from error
     except _NEVER_SENT as error:  # so nothing is in doubt
         raise Unreachable(url, _reason(error)) from error
     except httpx.HTTPError as error:
-        raise (InDoubt if writes else Unreachable)(url, _reason(error)) from error
+        if writes:
+            is_slow = isinstance(error, httpx.TimeoutException)
+            raise InDoubt(url, _reason(error), is_slow=is_slow) from error
+        raise Unreachable(url, _reason(error)) from error
     except (TypeError, ValueError) as error:
         # Not JSON; or JSON of another kind than the SDK builds its objects from.
         raise NotLabelStudio(url, None, str(error)[:120]) from error

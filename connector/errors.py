@@ -39,7 +39,15 @@ class Unreachable(ConnectorError):
 
 
 class InDoubt(Unreachable):
-    """An import was sent and its answer never came: the tasks may or may not be there."""
+    """An import was sent and its answer never came: the tasks may or may not be there.
+
+    Attributes:
+        is_slow: no answer came in time, so that Label Studio may still be at it.
+    """
+
+    def __init__(self, url: str, why: str, *, is_slow: bool = False) -> None:
+        super().__init__(url, why)
+        self.is_slow = is_slow
 
 
 class Refused(ConnectorError):

@@ -8,10 +8,12 @@ its answer never came, the doubt lasts as long.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from redis.exceptions import RedisError
 
 from connector.errors import InDoubt
 from connector.labels import Look
@@ -35,6 +37,9 @@ from worker.strays import strays
 # Longer than any request that writes (connector.desk.WRITE_TIMEOUT_S), so that a holder's request
 # is over before another can become holder.
 LEASE_MS = 25_000
+# While its database is locked, Label Studio tries an import again and again, though nobody waits
+# for the answer any more: 85 s was the longest that was seen.
+SLOW_MS = 300_000
 
 
 class LeaseLost(AssayError):
@@ -76,6 +81,18 @@ def refill(
         _deliver(
             assessment, ledger, desk, [c.item for c in claims], [c.row for c in claims], holder
         )
+
+
+def note_doubt(ledger: Ledger, error: InDoubt) -> None:
+    """Remember that an import may still be under way; a server without room is waited for."""
+    deadline = time.monotonic() + LEASE_MS / 1000
+    while True:
+        try:
+            return ledger.doubt(SLOW_MS if error.is_slow else LEASE_MS)
+        except RedisError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
 
 
 def choose(
@@ -163,7 +180,7 @@ def _deliver_doubtful(
 ) -> None:
     """Finish what an earlier turn claimed and perhaps imported."""
     doubtful = [u for u in standing.unsettled.values() if u.state == "intended"]
-    if not doubtful or ledger.in_doubt():
+    if not doubtful or ledger.in_doubt():  # what arrives meanwhile is read as any change
         return
     found = desk.find([u.item for u in doubtful])
     reading = ledger.next_reading()

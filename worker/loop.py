@@ -18,7 +18,7 @@ from worker.borrowing import borrow, hand_back
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
 from worker.decision import compared, decision
-from worker.filling import LEASE_MS, empty, refill, tidy
+from worker.filling import LEASE_MS, empty, note_doubt, refill, tidy
 from worker.ledger import Header, Ledger, Standing
 from worker.queueing import pending_cells, unclaimed_cells
 from worker.reading import catch_up, sweep, sweep_is_due
@@ -43,7 +43,7 @@ def advance(
         if isinstance(error, InDoubt):
             # An import may still be under way: until it surely is over, nobody may look for its
             # tasks and import them again. Everything else goes on.
-            ledger.doubt(LEASE_MS)
+            note_doubt(ledger, error)
         ledger.drop_lease(holder)
         raise
     ledger.drop_lease(holder)
