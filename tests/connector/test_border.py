@@ -236,10 +236,11 @@ class TestSilence:
     ) -> None:
         impostor.answer = answer
 
-        with pytest.raises(InDoubt, match="did not answer"):
+        with pytest.raises(InDoubt, match="did not answer") as caught:
             desk.put([{"text": "x", "item_id": "a"}])
 
         assert len(impostor.requests) == 1
+        assert not caught.value.is_slow
 
     @pytest.mark.parametrize("answer", [hangs_up, hangs_up_in_the_middle, talks_nonsense])
     def test_a_change_that_may_be_repeated_is_never_in_doubt(
@@ -265,6 +266,7 @@ class TestSilence:
             httpx.post(impostor.url, timeout=0.1)
 
         assert isinstance(caught.value, InDoubt) == writes
+        assert getattr(caught.value, "is_slow", False) == writes  # it may still be at it
 
     @every_call
     def test_a_server_that_is_down_is_unreachable_and_nothing_is_in_doubt(
