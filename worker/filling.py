@@ -2,20 +2,18 @@
 
 A claim goes through an outbox. It is written down before the import is sent (`intended`), and an
 intended claim that a crash or a lost answer left behind is looked up in Label Studio before it is
-sent again. Only the holder of the lease imports, and a request is over before the lease is; where
-its answer never came, the doubt lasts as long.
+sent again. Only the holder of the lease imports. While an import may be under way its claims are in
+doubt: that, too, is written down before it is sent, and nobody sends them again until it is over.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from redis.exceptions import RedisError
 
-from connector.errors import InDoubt
+from connector.errors import ConnectorError, InDoubt
 from connector.labels import Look
 from connector.port import Desk
 from worker.assessment import Assessment
@@ -34,9 +32,10 @@ from worker.queueing import (
 from worker.reading import look_again, record
 from worker.strays import strays
 
-# Longer than any request that writes (connector.desk.WRITE_TIMEOUT_S), so that a holder's request
-# is over before another can become holder.
-LEASE_MS = 25_000
+# Longer than any request that writes (connector.desk.WRITE_TIMEOUT_S).
+LEASE_MS = 20_000
+# After its connection broke, an import that Label Studio still works at is over by then.
+CUT_MS = 25_000
 # While its database is locked, Label Studio tries an import again and again, though nobody waits
 # for the answer any more: 85 s was the longest that was seen.
 SLOW_MS = 300_000
@@ -63,7 +62,7 @@ def refill(
         LeaseLost: another worker may import now.
         InDoubt: an import was sent, its answer never came.
     """
-    _deliver_doubtful(assessment, ledger, desk, standing, holder)
+    late = _deliver_doubtful(assessment, ledger, desk, standing, holder)
     enough = answered_enough(assessment, standing)
     reopened = [
         u.tasks[0]
@@ -71,28 +70,14 @@ def refill(
         if u.state == "open" and not u.open_tasks and u.item not in enough
     ]
     _set_open(assessment, ledger, desk, reopened, is_open=True)
-    claims = choose(assessment, belief, standing, enough)
+    claims = choose(assessment, belief, standing, enough, late)
     # Refused when an outcome changed meanwhile: the wake that came with it begins another turn.
     if claims and ledger.claim(standing.revision, claims):
         if {c.item for c in claims} & set(strays(standing.notes).values()):
             # Some lie before the annotators already.
             _deliver_doubtful(assessment, ledger, desk, ledger.standing(), holder)
             return
-        _deliver(
-            assessment, ledger, desk, [c.item for c in claims], [c.row for c in claims], holder
-        )
-
-
-def note_doubt(ledger: Ledger, error: InDoubt) -> None:
-    """Remember that an import may still be under way; a server without room is waited for."""
-    deadline = time.monotonic() + LEASE_MS / 1000
-    while True:
-        try:
-            return ledger.doubt(SLOW_MS if error.is_slow else LEASE_MS)
-        except RedisError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.5)
+        _deliver(assessment, ledger, desk, [(c.number, c.item, c.row) for c in claims], holder)
 
 
 def choose(
@@ -100,14 +85,16 @@ def choose(
     belief: Belief,
     standing: Standing,
     enough: frozenset[str] = frozenset(),
+    late: frozenset[str] = frozenset(),
 ) -> list[Claim]:
     """Choose as many items as the queue is short of; one draw each, earlier ones pending.
 
     Args:
         enough: items in the queue that need no more votes (`answered_enough`).
+        late: items whose import may still be under way, so that nobody can be given them now.
     """
     plan = assessment.plan
-    wanted = n_missing(assessment, standing, enough)
+    wanted = n_missing(assessment, standing, enough, late)
     left, pending = unclaimed_cells(assessment, standing), pending_cells(assessment, standing)
     gold_shown = standing.taken.get(-1, 0)
     if plan.stop.budget is not None:
@@ -177,45 +164,61 @@ def _set_open(
 
 def _deliver_doubtful(
     assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing, holder: str
-) -> None:
-    """Finish what an earlier turn claimed and perhaps imported."""
-    doubtful = [u for u in standing.unsettled.values() if u.state == "intended"]
-    if not doubtful or ledger.in_doubt():  # what arrives meanwhile is read as any change
-        return
-    found = desk.find([u.item for u in doubtful])
-    reading = ledger.next_reading()
-    tasks = [task for ids in found.values() for task in ids]
-    record(ledger, desk.read(tasks), reading, assessment.rules)
-    missing = sorted((u for u in doubtful if u.item not in found), key=lambda u: u.claim)
-    _deliver(assessment, ledger, desk, [u.item for u in missing], [u.row for u in missing], holder)
+) -> frozenset[str]:
+    """Finish what earlier turns claimed and perhaps imported; return the items still in doubt."""
+    intended = [u for u in standing.unsettled.values() if u.state == "intended"]
+    if not intended:
+        return frozenset()
+    under_way = ledger.in_doubt([u.claim for u in intended])
+    over = [u for u in intended if u.claim not in under_way]
+    if over:
+        found = desk.find([u.item for u in over])
+        reading = ledger.next_reading()
+        tasks = [task for ids in found.values() for task in ids]
+        record(ledger, desk.read(tasks), reading, assessment.rules)
+        missing = sorted((u.claim, u.item, u.row) for u in over if u.item not in found)
+        _deliver(assessment, ledger, desk, missing, holder)
+    # What arrives late is read as any change.
+    return frozenset(u.item for u in intended if u.claim in under_way)
 
 
 def _deliver(
     assessment: Assessment,
     ledger: Ledger,
     desk: Desk,
-    items: Sequence[str],
-    rows: Sequence[int],
+    claimed: Sequence[tuple[int, str, int]],
     holder: str,
 ) -> None:
-    """Import claimed items; the task that an annotator sees holds the item's data and id only."""
-    if not items:
+    """Import claimed items; the task that an annotator sees holds the item's data and id only.
+
+    Args:
+        claimed: number of the claim, item and row of each.
+    """
+    if not claimed:
         return
     reading = ledger.next_reading()
-    data = [
-        {**assessment.pool.item(row).data, "item_id": item}
-        for item, row in zip(items, rows, strict=True)
-    ]
-    # To take it anew would not do: if it ran out, another may have imported these and gone.
-    if not ledger.keep_lease(holder, LEASE_MS):
+    claims = [claim for claim, _, _ in claimed]
+    items = [item for _, item, _ in claimed]
+    data = [{**assessment.pool.item(row).data, "item_id": item} for _, item, row in claimed]
+    # To take the lease anew would not do: if it ran out, another may have imported these and gone.
+    if not ledger.begin_import(holder, LEASE_MS, claims, SLOW_MS):
         raise LeaseLost(ledger.assessment)
-    tasks = desk.put(data)
-    if len(tasks) != len(items):
-        raise InDoubt(
-            "the labelling project", f"{len(items)} tasks sent, {len(tasks)} ids came back"
-        )
+    try:
+        tasks = desk.put(data)
+        if len(tasks) != len(items):
+            raise InDoubt(
+                "the labelling project", f"{len(items)} tasks sent, {len(tasks)} ids came back"
+            )
+    except InDoubt as error:
+        if not error.is_slow:
+            ledger.doubt(claims, CUT_MS)
+        raise
+    except ConnectorError:  # refused, or never sent
+        ledger.doubt(claims, 0)
+        raise
     looks = [Look(task, item, 0, False, ()) for task, item in zip(tasks, items, strict=True)]
     record(ledger, looks, reading, assessment.rules)
+    ledger.doubt(claims, 0)
     if assessment.plan.queue.mode == "prioritise":
         # They were there before: somebody may have answered one already, or deleted it.
         look_again(ledger, desk, dict(zip(tasks, items, strict=True)), assessment.rules)

@@ -10,7 +10,6 @@ import json
 import time
 from pathlib import Path
 
-from connector.errors import InDoubt
 from connector.port import Desk
 from worker.adopting import adopt
 from worker.assessment import Assessment
@@ -18,7 +17,7 @@ from worker.borrowing import borrow, hand_back
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
 from worker.decision import compared, decision
-from worker.filling import LEASE_MS, empty, note_doubt, refill, tidy
+from worker.filling import LEASE_MS, empty, refill, tidy
 from worker.ledger import Header, Ledger, Standing
 from worker.queueing import pending_cells, unclaimed_cells
 from worker.reading import catch_up, sweep, sweep_is_due
@@ -39,14 +38,8 @@ def advance(
         return None
     try:
         verdict = _turn(assessment, header, ledger, desk, folder, holder)
-    except BaseException as error:
-        if isinstance(error, InDoubt):
-            # An import may still be under way: until it surely is over, nobody may look for its
-            # tasks and import them again. Everything else goes on.
-            note_doubt(ledger, error)
+    finally:
         ledger.drop_lease(holder)
-        raise
-    ledger.drop_lease(holder)
     return verdict
 
 

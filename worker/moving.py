@@ -41,7 +41,7 @@ def pack(db: Redis, assessment: str) -> dict[str, dict[str, Any]]:
     kept = {}
     for key in sorted(cast("list[str]", list(db.scan_iter(match=f"{_escaped(prefix)}*")))):
         name, kind = key.removeprefix(prefix), str(db.type(key))
-        if name in _LEFT_BEHIND:
+        if name.partition(":")[0] in _LEFT_BEHIND:
             continue
         content: Any
         if kind == "hash":

@@ -44,16 +44,29 @@ def answered_enough(assessment: Assessment, standing: Standing) -> frozenset[str
     )
 
 
-def n_missing(assessment: Assessment, standing: Standing, enough: frozenset[str]) -> int:
-    """How many items the queue is short of."""
+def n_missing(
+    assessment: Assessment,
+    standing: Standing,
+    enough: frozenset[str] = frozenset(),
+    late: frozenset[str] = frozenset(),
+) -> int:
+    """How many items the queue is short of.
+
+    Args:
+        enough: items in it that need no more votes.
+        late: items that are not in it yet, and may be for minutes; once their number is that of a
+            whole queue they count as any other, so that a slow server is not sent ever more.
+    """
     look_ahead = assessment.plan.queue.look_ahead
     per_item = assessment.rules.per_item
     if per_item == 1:
-        return look_ahead * n_active(standing.authors) - n_waiting(standing)
+        length = look_ahead * n_active(standing.authors)
+        return length - n_waiting(standing, but=frozenset(sorted(late)[:length]))
+    but = enough | frozenset(sorted(late)[:look_ahead])
     served = [
         u
         for u in standing.unsettled.values()
-        if u.state in ("intended", "open") and u.item not in enough
+        if u.state in ("intended", "open") and u.item not in but
     ]
     return _missing_votes(served, active(standing.authors), look_ahead, per_item)
 
@@ -80,7 +93,9 @@ def _missing_votes(
     return max(look_ahead - shortest, -(-votes_short // min(per_item, n_people)))
 
 
-def n_waiting(standing: Standing, *, in_pool: bool = False) -> int:
+def n_waiting(
+    standing: Standing, *, in_pool: bool = False, but: frozenset[str] = frozenset()
+) -> int:
     """Items that an annotator at work may be given next, where each is given to one person.
 
     Not counted is what would leave the queue empty for somebody though items are open: an item that
@@ -91,6 +106,7 @@ def n_waiting(standing: Standing, *, in_pool: bool = False) -> int:
 
     Args:
         in_pool: leave out the gold items.
+        but: leave out these.
     """
     answered = int(standing.notes.get("latest_answered", -1))
     waiting = [
@@ -98,6 +114,7 @@ def n_waiting(standing: Standing, *, in_pool: bool = False) -> int:
         for u in standing.unsettled.values()
         if (u.state == "intended" or (u.state == "open" and not u.asked))
         and not (in_pool and u.cell < 0)
+        and u.item not in but
     ]
     passed_over = sum(u.claim < answered for u in waiting)
     return len(waiting) - passed_over + min(passed_over, n_active(standing.authors))

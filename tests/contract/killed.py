@@ -94,7 +94,10 @@ CALLS: dict[str, tuple[Callable[[Ledger], object], Callable[[Ledger], object]]] 
     "replace notice": (two_claimed, lambda ledger: ledger.replace_notice("n", "text", "told")),
     "take out a notice": (two_claimed, lambda ledger: ledger.replace_notice("n", "text", "")),
     "take lease": (two_claimed, lambda ledger: ledger.take_lease("w1", 500_000)),
-    "keep lease": (two_claimed, lambda ledger: ledger.keep_lease("w1", 500_000)),
+    "begin import": (
+        two_claimed,
+        lambda ledger: ledger.begin_import("w1", 500_000, [0, 1], 500_000),
+    ),
     "drop lease": (two_claimed, lambda ledger: ledger.drop_lease("w1")),
 }
 
@@ -114,7 +117,7 @@ def told(ledger: Ledger) -> list[object]:
         ledger.notices(),
         ledger.put_notice("n", "text"),
         ledger.take_lease("w2", 1_000),
-        ledger.in_doubt(),
+        ledger.in_doubt([0, 1]),
     ]
 
 

@@ -31,6 +31,8 @@ NAMES = st.sampled_from(["x", 'y"'])
 # The notes that the model follows; a reading may leave others beside the state.
 NOTED = ("x", 'y"', "n", "cursor", "latest_answered")
 HOLDERS = st.sampled_from(["w1", "w2"])
+NUMBERS = range(4)
+SOME_CLAIMS = st.lists(st.sampled_from(NUMBERS), min_size=1, unique=True)
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -210,12 +212,23 @@ class LedgerMachine(RuleBasedStateMachine):
             self.model.holder = holder
             self.let_run_out(is_short)
 
-    @rule(holder=HOLDERS, is_short=st.booleans())
-    def keep_lease(self, holder: str, is_short: bool) -> None:
+    @rule(holder=HOLDERS, is_short=st.booleans(), claims=SOME_CLAIMS)
+    def begin_import(self, holder: str, is_short: bool, claims: list[int]) -> None:
         fits = self.model.holder == holder
-        assert self.ledger.keep_lease(holder, 1 if is_short else 60_000) == fits
+        lease_ms = 1 if is_short else 60_000
+        assert self.ledger.begin_import(holder, lease_ms, claims, 60_000) == fits
         if fits:
+            self.model.doubtful |= set(claims)
             self.let_run_out(is_short)
+
+    @rule(claims=SOME_CLAIMS, ttl_ms=st.sampled_from([0, 1, 60_000]))
+    def doubt(self, claims: list[int], ttl_ms: int) -> None:
+        self.ledger.doubt(claims, ttl_ms)
+        self.model.doubtful -= set(claims)
+        if ttl_ms == 1:
+            time.sleep(0.004)
+        elif ttl_ms:
+            self.model.doubtful |= set(claims)
 
     def let_run_out(self, is_short: bool) -> None:
         if is_short:
@@ -273,6 +286,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def its_parts_are_those_of_the_model(self) -> None:
         m, ledger = self.model, self.ledger
         assert (ledger.revision(), ledger.wakes()) == (m.revision, m.wakes)
+        assert ledger.in_doubt(NUMBERS) == m.doubtful
         assert ledger.tasks() == m.tasks()
         assert ledger.items_of(range(10)) == {t: brief[3] for t, brief in m.tasks().items()}
         said = {a: (kept["item"], kept["reason"]) for a, kept in ledger.rejected().items()}

@@ -46,20 +46,22 @@ class TestLease:
 
         assert not ledger.take_lease("ben", 60_000)
 
-    def test_its_holder_may_keep_it_longer(self, ledger: Ledger) -> None:
+    def test_its_holder_may_import_and_keeps_it_longer(self, ledger: Ledger) -> None:
         assert ledger.take_lease("ada", 500)
-        assert not ledger.keep_lease("ben", 60_000)
-        assert ledger.keep_lease("ada", 60_000)
+        assert not ledger.begin_import("ben", 60_000, [0], 60_000)
+        assert ledger.in_doubt([0, 1]) == frozenset()
+        assert ledger.begin_import("ada", 60_000, [0, 1], 60_000)
+        assert ledger.in_doubt([0, 1]) == {0, 1}
         time.sleep(0.6)
 
         assert not ledger.take_lease("ben", 60_000)
 
-    def test_one_that_ran_out_cannot_be_kept(self, ledger: Ledger) -> None:
-        assert not ledger.keep_lease("ada", 60_000)
+    def test_who_let_it_run_out_may_not_import(self, ledger: Ledger) -> None:
+        assert not ledger.begin_import("ada", 60_000, [0], 60_000)
         assert ledger.take_lease("ada", 30)
         time.sleep(0.06)
 
-        assert not ledger.keep_lease("ada", 60_000)
+        assert not ledger.begin_import("ada", 60_000, [0], 60_000)
         assert ledger.take_lease("ben", 60_000)
 
     def test_only_the_holder_drops_it(self, ledger: Ledger) -> None:
@@ -70,14 +72,17 @@ class TestLease:
         ledger.drop_lease("ada")
         assert ledger.take_lease("ben", 60_000)
 
-    def test_a_doubt_lasts_as_long_as_was_said(self, ledger: Ledger) -> None:
-        assert not ledger.in_doubt()
-        ledger.doubt(60_000)
-        assert ledger.in_doubt()
+    def test_a_doubt_of_a_claim_lasts_as_long_as_was_said(self, ledger: Ledger) -> None:
+        assert ledger.in_doubt([]) == ledger.in_doubt([0, 1, 2]) == frozenset()
+        ledger.doubt([0, 1], 60_000)
+        ledger.doubt([2], 60_000)
+        assert ledger.in_doubt([0, 2, 3]) == {0, 2}
         assert ledger.take_lease("ada", 60_000)  # it bars nobody
-        ledger.doubt(30)
+        ledger.doubt([1], 30)  # a later word replaces an earlier one, of this claim only
         time.sleep(0.06)
-        assert not ledger.in_doubt()
+        assert ledger.in_doubt([0, 1, 2]) == {0, 2}
+        ledger.doubt([2, 7], 0)
+        assert ledger.in_doubt([0, 1, 2]) == {0}
 
     def test_of_many_at_once_one_gets_it(self, ledger: Ledger) -> None:
         assert sum(in_parallel(8, lambda k: ledger.take_lease(f"worker {k}", 60_000))) == 1

@@ -25,7 +25,7 @@ from tests.live.pools import (
 )
 from tests.live.proxy import Moment, Proxy, Trap, proxy_to
 from tests.live.service import PATIENCE_S, Service, eventually, service
-from worker.filling import LEASE_MS
+from worker.filling import CUT_MS
 from worker.rules import Rules
 
 pytestmark = pytest.mark.live
@@ -208,7 +208,7 @@ def test_while_label_studio_is_away_nothing_is_lost_and_the_status_says_so(
             ledger = up.office.ledger(name)
             eventually(
                 lambda: all(u.tasks for u in ledger.standing().unsettled.values()),
-                PATIENCE_S + LEASE_MS / 1000,
+                PATIENCE_S + CUT_MS / 1000,
             )
         eventually(lambda: up.status(name)["error"] == "")
         assert_tally_is_label_studios(up, studio, trial, project)

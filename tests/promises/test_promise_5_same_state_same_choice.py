@@ -97,7 +97,10 @@ def test_what_happened_to_a_worker_does_not_change_what_is_chosen(
     undisturbed = choices(None, 0)
 
     for at in range(1, 40, 3):
-        assert choices(fate, at) == undisturbed
+        chosen = choices(fate, at)
+        assert chosen[: len(undisturbed)] == undisturbed
+        # While it stalls in an import, people get other items.
+        assert len(chosen) == len(undisturbed) or fate.startswith("stalls")
 
 
 def test_another_seed_leads_to_other_choices(long_assessment: Small, folder: Path) -> None:

@@ -52,8 +52,6 @@ class Process:
 
     calls: the names of its calls so far.
     stalled: what happens to the world while this process does not run. It outlasts the lease.
-    doubles: whether it may also stall between asking for its lease and sending an import. No
-        lease can help there, so what becomes of that has a test of its own.
     lost: what becomes of an import of this process; in either case its answer never comes.
     """
 
@@ -61,7 +59,6 @@ class Process:
     at: int = 0
     stalled: Callable[[], None] = lambda: None
     lost: Import | None = None
-    doubles: bool = False
     calls: list[str] = field(default_factory=list)
     is_dead: bool = False
 
@@ -72,13 +69,11 @@ class Process:
         if self.fate is None or len(self.calls) != self.at:
             return call()
         if self.fate == "stalls before":
-            if name != "put" or self.doubles:
-                self.stalled()
+            self.stalled()
             return call()
         if self.fate == "stalls after":
             result = call()
-            if name != "keep_lease" or self.doubles:
-                self.stalled()
+            self.stalled()
             return result
         if self.fate == "dies after":
             call()
@@ -139,7 +134,6 @@ class World:
         at: int = 0,
         *,
         lost: Import | None = None,
-        doubles: bool = False,
         meanwhile: Callable[[], None] | None = None,
     ) -> Process:
         """Let a new worker take a turn; if it ended badly, let its lease run out.
@@ -153,7 +147,7 @@ class World:
             self.ledger.drop_lease(holder)
             self.turn()
 
-        process = Process(fate, at, meanwhile or another_turn, lost, doubles)
+        process = Process(fate, at, meanwhile or another_turn, lost)
         try:
             advance(
                 self.assessment,
@@ -165,9 +159,18 @@ class World:
             )
         except (Killed, InDoubt, LeaseLost):
             self.ledger.drop_lease(holder)
-            self.ledger.doubt(1)
-            time.sleep(0.002)
+            self.end_doubts()
         return process
+
+    def intended(self) -> list[int]:
+        """The claims that were perhaps imported."""
+        unsettled = self.ledger.standing().unsettled.values()
+        return [u.claim for u in unsettled if u.state == "intended"]
+
+    def end_doubts(self) -> None:
+        """Let the time pass in which an import may be under way."""
+        self.ledger.doubt(self.intended(), 1)
+        time.sleep(0.002)
 
     def settle(self) -> None:
         """Let all be quiet until everything has been noticed."""

@@ -3,10 +3,7 @@
 import dataclasses
 
 import pytest
-from redis.exceptions import ResponseError
 
-from connector.errors import InDoubt
-from worker.filling import LEASE_MS, SLOW_MS, note_doubt
 from worker.ledger import Standing, Unsettled
 from worker.queueing import ACTIVE_US, n_active, n_waiting
 
@@ -62,20 +59,8 @@ def test_a_held_task_of_each_annotator_at_work_is_in_work():
     assert n_waiting(standing(*held, answered=8, authors=at_work)) == 3
 
 
-class FullAtFirst:
-    """A ledger whose server has no room for the first two notes."""
-
-    def __init__(self) -> None:
-        self.asked: list[int] = []
-
-    def doubt(self, ttl_ms: int) -> None:
-        self.asked.append(ttl_ms)
-        if len(self.asked) < 3:
-            raise ResponseError("MISCONF Errors writing to the AOF file: No space left on device")
-
-
-@pytest.mark.parametrize(("is_slow", "ttl_ms"), [(False, LEASE_MS), (True, SLOW_MS)])
-def test_the_note_of_a_lost_import_waits_for_room_and_lasts_longer_if_it_was_slow(is_slow, ttl_ms):
-    ledger = FullAtFirst()
-    note_doubt(ledger, InDoubt("http://fake", "timed out", is_slow=is_slow))
-    assert ledger.asked == [ttl_ms] * 3
+def test_items_that_come_late_are_not_waiting_up_to_the_length_of_a_queue():
+    intended = [item(claim, state="intended", tasks=(), open_tasks=()) for claim in range(3)]
+    names = frozenset(u.item for u in intended)
+    assert n_waiting(standing(*intended, item(3)), but=names) == 1
+    assert n_waiting(standing(*intended, item(3)), but=frozenset(["item-1"])) == 3

@@ -196,17 +196,21 @@ class Ledger(Protocol):
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
         """Become, or stay, the one that may import, for `ttl_ms`."""
 
-    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
-        """Stay it for `ttl_ms` more; False if the lease ran out, even if nobody took it since."""
+    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
+        """Stay it for `ttl_ms` more, and put the claims in doubt; False, and nothing, if the lease
+        ran out, even if nobody took it since."""
 
     def drop_lease(self, holder: str) -> None:
         """Stop being it."""
 
-    def doubt(self, ttl_ms: int) -> None:
-        """Remember for `ttl_ms` that an import whose answer never came may still be under way."""
+    def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
+        """Remember for `ttl_ms` that the import of these claims may be under way; 0: it is over.
 
-    def in_doubt(self) -> bool:
-        """Say whether one may be."""
+        Only the holder of the lease says so; what it says of a claim replaces what it said before.
+        """
+
+    def in_doubt(self, claims: Sequence[int]) -> frozenset[int]:
+        """Those of these claims of which that is so still."""
 
     def put_notice(self, notice: str, text: str) -> bool:
         """Keep what is to be told, once for its id, also after it was told; False if it was put."""

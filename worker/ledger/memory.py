@@ -39,7 +39,7 @@ class MemoryLedger:
         self._status: Status = "starting"
         self._revision = self._claims = self._reading = self._wakes = 0
         self._lease: tuple[str, float] | None = None
-        self._doubt_until = 0.0
+        self._doubt_until: dict[int, float] = {}
 
     def begin(self, header: Header) -> None:
         with self._lock:
@@ -208,12 +208,13 @@ class MemoryLedger:
             self._lease = (holder, now + ttl_ms / 1000)
             return True
 
-    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
+    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
         with self._lock:
             now = time.monotonic()
             if self._lease is None or self._lease[0] != holder or self._lease[1] <= now:
                 return False
             self._lease = (holder, now + ttl_ms / 1000)
+            self.doubt(claims, doubt_ms)
             return True
 
     def drop_lease(self, holder: str) -> None:
@@ -221,13 +222,15 @@ class MemoryLedger:
             if self._lease and self._lease[0] == holder:
                 self._lease = None
 
-    def doubt(self, ttl_ms: int) -> None:
+    def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
         with self._lock:
-            self._doubt_until = time.monotonic() + ttl_ms / 1000
+            until = time.monotonic() + ttl_ms / 1000
+            self._doubt_until |= dict.fromkeys(claims, until)
 
-    def in_doubt(self) -> bool:
+    def in_doubt(self, claims: Sequence[int]) -> frozenset[int]:
         with self._lock:
-            return time.monotonic() < self._doubt_until
+            now = time.monotonic()
+            return frozenset(c for c in claims if self._doubt_until.get(c, now) > now)
 
     def put_notice(self, notice: str, text: str) -> bool:
         with self._lock:

@@ -39,9 +39,11 @@ if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
-_KEEP = """
+_IMPORT = """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+for i = 2, #KEYS do redis.call('SET', KEYS[i], 1, 'PX', ARGV[3]) end
+return 1
 """
 _DROP = (
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
@@ -95,7 +97,7 @@ class ValkeyLedger:
         self._claim = connection.register_script(_script("claim"))
         self._publish = connection.register_script(_script("publish"))
         self._take = connection.register_script(_TAKE)
-        self._keep = connection.register_script(_KEEP)
+        self._import = connection.register_script(_IMPORT)
         self._drop = connection.register_script(_DROP)
         self._begin = connection.register_script(_BEGIN)
         self._move = connection.register_script(_MOVE)
@@ -258,17 +260,32 @@ class ValkeyLedger:
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
         return bool(self._take(keys=[self._key("lease")], args=[holder, ttl_ms]))
 
-    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
-        return bool(self._keep(keys=[self._key("lease")], args=[holder, ttl_ms]))
+    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
+        keys = [self._key("lease"), *map(self._doubt_of, claims)]
+        return bool(self._import(keys=keys, args=[holder, ttl_ms, doubt_ms]))
 
     def drop_lease(self, holder: str) -> None:
         self._drop(keys=[self._key("lease")], args=[holder])
 
-    def doubt(self, ttl_ms: int) -> None:
-        self._db.set(self._key("doubt"), 1, px=ttl_ms)
+    def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
+        doubts = [self._doubt_of(claim) for claim in claims]
+        if ttl_ms <= 0:
+            self._db.delete(*doubts)
+            return
+        with self._db.pipeline(transaction=False) as pipe:
+            for key in doubts:
+                pipe.set(key, 1, px=ttl_ms)
+            pipe.execute()
 
-    def in_doubt(self) -> bool:
-        return bool(self._db.exists(self._key("doubt")))
+    def in_doubt(self, claims: Sequence[int]) -> frozenset[int]:
+        with self._db.pipeline(transaction=False) as pipe:
+            for claim in claims:
+                pipe.exists(self._doubt_of(claim))
+            return frozenset(c for c, is_so in zip(claims, pipe.execute(), strict=True) if is_so)
+
+    def _doubt_of(self, claim: int) -> str:
+        """A key each, so that the server's clock tells its end: those of workers may be wrong."""
+        return self._key(f"doubt:{claim}")
 
     def put_notice(self, notice: str, text: str) -> bool:
         keys = [self._key("noticed"), self._key("notices")]
