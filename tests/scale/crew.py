@@ -26,7 +26,7 @@ from worker.records import load
 from worker.replaying import unrepeated_choices
 from worker.schedule import look_around
 
-# A lease that a server brings back with an older state ends after 25 s.
+# A lease that a server brings back with an older state ends after 20 s.
 PATIENCE_S = 60.0
 
 _NEVER = "stop: {mrr: {confidence: 0.9999999}}\n"
