@@ -25,8 +25,10 @@ _NEVER_SENT = (
     httpx.UnsupportedProtocol,
     httpx.InvalidURL,
 )
-# What a proxy answers when it gave up waiting: the request may still be at work behind it.
-GAVE_UP = (408, 502, 503, 504)
+# What a proxy answers when it gave up waiting: the request is perhaps still at work behind it.
+_GAVE_UP = (408, 504)
+# What it answers when it has nobody behind it, or lost them in the middle of the request.
+_CUT = (502, 503)
 
 
 @contextmanager
@@ -43,9 +45,9 @@ def label_studio_errors(url: str, what: str, *, writes: bool = False) -> Iterato
     try:
         yield
     except ApiError as error:
-        if writes and error.status_code in GAVE_UP:
+        if writes and error.status_code in (*_GAVE_UP, *_CUT):
             why = f"{error.status_code}: {_head(error.body)}"
-            raise InDoubt(url, why, is_slow=True) from error
+            raise InDoubt(url, why, is_slow=error.status_code in _GAVE_UP) from error
         raise _from_answer(url, what, error.status_code, error.body) from error
     except _NEVER_SENT as error:  # so nothing is in doubt
         raise Unreachable(url, _reason(error)) from error

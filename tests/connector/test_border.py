@@ -167,14 +167,15 @@ class TestAnswers:
         with pytest.raises(NotLabelStudio, match="Check the address"):
             call(desk)
 
-    @pytest.mark.parametrize("status", [502, 503, 504])
-    def test_an_import_that_a_proxy_gave_up_waiting_for_is_in_doubt(
-        self, impostor: Impostor, desk: LabelStudioDesk, status: int
+    @pytest.mark.parametrize(("status", "is_slow"), [(502, False), (503, False), (504, True)])
+    def test_an_import_that_a_proxy_has_no_answer_to_is_in_doubt(
+        self, impostor: Impostor, desk: LabelStudioDesk, status: int, is_slow: bool
     ) -> None:
         impostor.answer = says(status, "<html>Gateway Time-out</html>", "text/html")
 
-        with pytest.raises(InDoubt, match=rf"{status}(?s:.*)Gateway"):
+        with pytest.raises(InDoubt, match=rf"{status}(?s:.*)Gateway") as caught:
             desk.put([{"text": "x", "item_id": "a"}])
+        assert caught.value.is_slow == is_slow
         with pytest.raises(ServerTrouble):
             desk.describe("x")
 
