@@ -26,9 +26,9 @@ _NEVER_SENT = (
     httpx.InvalidURL,
 )
 # What a proxy answers when it gave up waiting: the request is perhaps still at work behind it.
-_GAVE_UP = (408, 504)
+_GAVE_UP = (408, 504, 524)
 # What it answers when it has nobody behind it, or lost them in the middle of the request.
-_CUT = (502, 503)
+_CUT = (502, 503, 520)
 
 
 @contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from connector.errors import NotFound, NotLabelStudio, Refused
 from connector.labels import Look, Schema, judge
@@ -16,9 +18,10 @@ if TYPE_CHECKING:
     from label_studio_sdk.client import LabelStudio
 
 PAGE = 100
-# Ids in one `in_list` filter; the query travels in the URL, which httpx limits to 64 KB.
+# Ids in one `in_list` filter. The query travels in the URL, and proxies end at 8 KB of it.
 IDS_A_REQUEST = 300
-# A request that writes tasks must be over before a worker's lease is (worker/loop.py).
+_ITEMS_CHARACTERS = 4_000
+# A request that writes tasks must be over before a worker's lease is (worker/filling.py).
 WRITE_TIMEOUT_S = 10.0
 
 _BRIEF = "id,updated_at,total_annotations,cancelled_annotations"
@@ -117,8 +120,7 @@ class LabelStudioDesk:
 
     def find(self, items: Sequence[str]) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
-        for start in range(0, len(items), IDS_A_REQUEST):
-            ids = list(items[start : start + IDS_A_REQUEST])
+        for ids in _fitting(items):
             query = {
                 "filters": where("data.item_id", "in_list", "List", ids),
                 "ordering": ["tasks:id"],
@@ -168,12 +170,17 @@ class LabelStudioDesk:
         with self._tasks.errors():
             self._client.projects.update(id=self._project, description=text, request_options=_WRITE)
 
-    def announce(self, html: str) -> None:
+    def instruction(self) -> tuple[str, bool]:
+        with self._tasks.errors():
+            project = self._client.projects.get(id=self._project, request_options=READ)
+        return project.expert_instruction or "", bool(project.show_instruction)
+
+    def announce(self, html: str, *, is_shown: bool = True) -> None:
         with self._tasks.errors():
             self._client.projects.update(
                 id=self._project,
                 expert_instruction=html,
-                show_instruction=True,
+                show_instruction=is_shown,
                 request_options=_WRITE,
             )
 
@@ -190,6 +197,21 @@ class LabelStudioDesk:
 
     def _look(self, row: Mapping[str, Any]) -> Look:
         return self._look_at(row, self._schema)
+
+
+def _fitting(items: Sequence[str]) -> Iterator[list[str]]:
+    """The items in pieces that fit into an address; a longer one is a piece of its own."""
+    piece: list[str] = []
+    n_characters = 0
+    for item in items:
+        n = len(quote(json.dumps(item))) + 6  # a comma and a space, quoted
+        if piece and (n_characters + n > _ITEMS_CHARACTERS or len(piece) == IDS_A_REQUEST):
+            yield piece
+            piece, n_characters = [], 0
+        piece.append(item)
+        n_characters += n
+    if piece:
+        yield piece
 
 
 def _brief(row: Mapping[str, Any]) -> TaskBrief:

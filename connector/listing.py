@@ -37,11 +37,7 @@ class TaskList:
         fields: Any = "all",
         include: str | None = None,
     ) -> list[dict[str, Any]]:
-        """One page of tasks as plain dictionaries.
-
-        The SDK takes a missing project for an empty one (it swallows 404 as the end of a list);
-        `counters`, which every sweep asks first, tells the difference.
-        """
+        """One page of tasks as plain dictionaries."""
         with self.errors():
             pager: Any = self._client.tasks.list(
                 project=self._project,

@@ -73,8 +73,11 @@ class Desk(Protocol):
     def describe(self, text: str) -> None:
         """Set the one line that the list of projects shows."""
 
-    def announce(self, html: str) -> None:
-        """Show this to every annotator who opens the queue."""
+    def instruction(self) -> tuple[str, bool]:
+        """What annotators are told of the work, and whether they see it before they begin."""
+
+    def announce(self, html: str, *, is_shown: bool = True) -> None:
+        """Tell this in its place."""
 
     def people(self) -> dict[int, str]:
         """Who labels here, or might: their number and what they are called."""

@@ -122,7 +122,10 @@ class PrioritisedDesk:
         own = [line for line in lines if not line.endswith(marker(self._assessment))]
         self._plain.describe("\n".join([*own, text]))
 
-    def announce(self, html: str) -> None:
+    def instruction(self) -> tuple[str, bool]:
+        return self._plain.instruction()
+
+    def announce(self, html: str, *, is_shown: bool = True) -> None:
         """Nothing: the instruction is the project's own. The decision is in `describe` and tab."""
 
     def tab(self, title: str) -> None:

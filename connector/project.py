@@ -59,25 +59,27 @@ def create_project(
     Args:
         overlap: an item is served to so many different people.
     """
+    settings: Any = {
+        "title": title[:50],
+        "description": marker(assessment),
+        "label_config": config,
+        "sampling": "Sequential sampling",
+        "skip_queue": "REQUEUE_FOR_OTHERS",
+        "maximum_annotations": overlap,
+        "show_collab_predictions": False,
+        "expert_instruction": instruction,
+        "show_instruction": bool(instruction),
+    }
     with label_studio_errors(url, "list of projects"):
         found: Any
         for found in client.projects.list(title=title[:50]):
             is_ours = marker(assessment) in (found.description or "")
             if is_ours and found.title == title[:50] and not found.task_number:
+                # The plan may have been put right since.
+                client.projects.update(id=found.id, **settings, request_options=_ONCE)
                 return int(found.id)
     with label_studio_errors(url, "list of projects", writes=True):
-        made: Any = client.projects.create(
-            title=title[:50],
-            description=marker(assessment),
-            label_config=config,
-            sampling="Sequential sampling",
-            skip_queue="REQUEUE_FOR_OTHERS",
-            maximum_annotations=overlap,
-            show_collab_predictions=False,
-            expert_instruction=instruction,
-            show_instruction=bool(instruction),
-            request_options=_ONCE,
-        )
+        made: Any = client.projects.create(**settings, request_options=_ONCE)
     return int(made.id)
 
 

@@ -58,7 +58,8 @@ class FakeDesk:
         self.reuses_ids = reuses_ids
         self.overlap = overlap
         self.is_gone = False
-        self.description = self.instruction = ""
+        self.description = ""
+        self.guidelines = "", False
         self.tabs: list[str] = []
         self.calls: list[str] = []
         self._schema = schema
@@ -120,10 +121,15 @@ class FakeDesk:
         if lost_answer is not None:
             raise lost_answer
 
-    def announce(self, html: str) -> None:
+    def instruction(self) -> tuple[str, bool]:
+        self._asked("instruction")
+        self._must_exist()
+        return self.guidelines
+
+    def announce(self, html: str, *, is_shown: bool = True) -> None:
         lost_answer = self._called("announce")
         self._must_exist()
-        self.instruction = html
+        self.guidelines = html, is_shown
         if lost_answer is not None:
             raise lost_answer
 
@@ -241,8 +247,8 @@ class FakeDesk:
             raise NotFound("http://fake", "project 1")
 
     def _living(self) -> list[_Task]:
-        # The SDK takes a missing project for an empty one: only `counters` and writes complain.
-        return [] if self.is_gone else [task for _, task in sorted(self._tasks.items())]
+        self._must_exist()
+        return [task for _, task in sorted(self._tasks.items())]
 
     def _import(self, data: dict[str, str]) -> int:
         self._last_task += 1

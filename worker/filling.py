@@ -42,10 +42,13 @@ SLOW_MS = 300_000
 
 
 class LeaseLost(AssayError):
-    """Another worker took over; it looks up what this one left behind."""
+    """This turn took too long; who takes the next one looks up what it left behind."""
 
     def __init__(self, assessment: str) -> None:
-        super().__init__(f"another worker took over {assessment}; it goes on")
+        super().__init__(
+            f"a turn of {assessment} took longer than {LEASE_MS / 1000:.0f} s, so that another "
+            "worker may be at it; the next turn goes on"
+        )
 
 
 def refill(
@@ -70,6 +73,7 @@ def refill(
         if u.state == "open" and not u.open_tasks and u.item not in enough
     ]
     _set_open(assessment, ledger, desk, reopened, is_open=True)
+    _hold(ledger, holder)
     claims = choose(assessment, belief, standing, enough, late)
     # Refused when an outcome changed meanwhile: the wake that came with it begins another turn.
     if claims and ledger.claim(standing.revision, claims):
@@ -162,6 +166,16 @@ def _set_open(
     record(ledger, desk.read(tasks), reading, assessment.rules)
 
 
+def _hold(ledger: Ledger, holder: str) -> None:
+    """Take the lease anew: reading and thinking may have taken longer than it lasts.
+
+    Nothing is lost if another took it meanwhile and is done: what it claimed makes our claims be
+    refused, and what it imported is found, or in doubt.
+    """
+    if not ledger.take_lease(holder, LEASE_MS):
+        raise LeaseLost(ledger.assessment)
+
+
 def _deliver_doubtful(
     assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing, holder: str
 ) -> frozenset[str]:
@@ -169,6 +183,7 @@ def _deliver_doubtful(
     intended = [u for u in standing.unsettled.values() if u.state == "intended"]
     if not intended:
         return frozenset()
+    _hold(ledger, holder)
     under_way = ledger.in_doubt([u.claim for u in intended])
     over = [u for u in intended if u.claim not in under_way]
     if over:
@@ -200,8 +215,10 @@ def _deliver(
     claims = [claim for claim, _, _ in claimed]
     items = [item for _, item, _ in claimed]
     data = [{**assessment.pool.item(row).data, "item_id": item} for _, item, row in claimed]
+    # A ranking that is sent again replaces the earlier one, and is over before the lease is.
+    slow_ms = LEASE_MS if assessment.plan.queue.mode == "prioritise" else SLOW_MS
     # To take the lease anew would not do: if it ran out, another may have imported these and gone.
-    if not ledger.begin_import(holder, LEASE_MS, claims, SLOW_MS):
+    if not ledger.begin_import(holder, LEASE_MS, claims, slow_ms):
         raise LeaseLost(ledger.assessment)
     try:
         tasks = desk.put(data)
@@ -210,8 +227,7 @@ def _deliver(
                 "the labelling project", f"{len(items)} tasks sent, {len(tasks)} ids came back"
             )
     except InDoubt as error:
-        if not error.is_slow:
-            ledger.doubt(claims, CUT_MS)
+        ledger.doubt(claims, slow_ms if error.is_slow else CUT_MS)
         raise
     except ConnectorError:  # refused, or never sent
         ledger.doubt(claims, 0)

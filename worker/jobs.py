@@ -68,7 +68,7 @@ def _turns(office: Office, assessment: str) -> None:
         begun = ledger.wake()
         case = office.case(assessment)
         folder = office.folder(assessment)
-        # A name for the turn: after an import in doubt this worker waits as others do.
+        # A name for the turn: what an earlier one of this worker left is not its own.
         holder = f"{_process}-{begun}"
         heard, began_s = webhooks(office.state, assessment), time.perf_counter()
         now_at(revision=ledger.revision())

@@ -64,14 +64,15 @@ def _turn(
         text = decision(
             assessment, header, standing, belief, verdict, kind="stop", reason=verdict.reason
         )
-        ledger.publish(standing.revision, text, stops=True)
+        if not ledger.publish(standing.revision, text, stops=True):
+            _stop_again(ledger, standing)
         standing, belief, verdict = look(assessment, ledger, may_be_rough=True)
     if standing.status == "stopped":
         _review(assessment, header, ledger, standing)
         write_decision(ledger, folder)
     if standing.status == "running":
         borrow(ledger, desk)
-        untell_decision(ledger, desk, assessment.plan.label_studio.instruction)
+        untell_decision(ledger, desk)
         tidy(assessment, ledger, desk, standing)
         refill(assessment, ledger, desk, belief, standing, holder)
         tell_progress(ledger, desk, headline(assessment, belief, verdict))
@@ -113,6 +114,12 @@ def _may_stop(standing: Standing, verdict: Verdict) -> bool:
         return False
     resumed = verdict.labels < int(standing.notes.get("resume_until", 0))
     return verdict.reason == "exhausted" or not resumed
+
+
+def _stop_again(ledger: Ledger, standing: Standing) -> None:
+    """Of this revision there may be a decision: a resume, and nothing left that could be asked."""
+    if any(json.loads(text)["revision"] == standing.revision for text in ledger.decisions()):
+        ledger.move("running", "stopped")
 
 
 def _review(assessment: Assessment, header: Header, ledger: Ledger, standing: Standing) -> None:

@@ -14,7 +14,9 @@ from redis import Redis
 
 from worker.assessment import reopen
 from worker.errors import AssayError, NewerPlan
+from worker.filling import SLOW_MS
 from worker.ledger import Header, LedgerError
+from worker.ledger.contract import unsettled_from
 from worker.plan import stored_plan
 from worker.pool import open_pool
 from worker.records import NewerRecord, load
@@ -80,6 +82,11 @@ def unpack(db: Redis, exported: Any) -> Header:
         pipe.multi()
         for name, one in kept.items():
             _write(pipe, prefix + name, one["type"], one["content"])
+        # An import of where it came from may still be under way.
+        for item, note in kept.get("open", {"content": {}})["content"].items():
+            claimed = unsettled_from(item, note)
+            if claimed.state == "intended":
+                pipe.set(f"{prefix}doubt:{claimed.claim}", 1, px=SLOW_MS)
         pipe.execute()
     return header
 

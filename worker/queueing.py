@@ -13,6 +13,7 @@ from worker.ledger import Standing, Unsettled
 
 # Who judged something within this time of the latest judgement is at work.
 ACTIVE_US = 10 * 60 * 1_000_000
+_LATE = 3  # queues
 
 
 def active(authors: Mapping[str, int]) -> frozenset[int]:
@@ -54,15 +55,15 @@ def n_missing(
 
     Args:
         enough: items in it that need no more votes.
-        late: items that are not in it yet, and may be for minutes; once their number is that of a
-            whole queue they count as any other, so that a slow server is not sent ever more.
+        late: items that are not in it yet, and may not be for minutes; what exceeds three queues of
+            them counts as any other item, so that a slow server is not sent ever more.
     """
     look_ahead = assessment.plan.queue.look_ahead
     per_item = assessment.rules.per_item
     if per_item == 1:
         length = look_ahead * n_active(standing.authors)
-        return length - n_waiting(standing, but=frozenset(sorted(late)[:length]))
-    but = enough | frozenset(sorted(late)[:look_ahead])
+        return length - n_waiting(standing, but=frozenset(sorted(late)[: _LATE * length]))
+    but = enough | frozenset(sorted(late)[: _LATE * look_ahead])
     served = [
         u
         for u in standing.unsettled.values()

@@ -31,8 +31,8 @@ class Contention(AssayError):
 def catch_up(ledger: Ledger, desk: Desk, rules: Rules) -> None:
     """Read everything that changed since the cursor, record it, and move the cursor.
 
-    The cursor moves only when all that it passes is recorded, so a crash repeats a reading and
-    loses none; repeating changes nothing.
+    The cursor moves only when all that it passes is recorded, so a crash repeats some of a reading
+    and loses none; repeating changes nothing.
     """
     cursor = int(ledger.notes().get("cursor", 0))
     reading = ledger.next_reading()
@@ -42,6 +42,7 @@ def catch_up(ledger: Ledger, desk: Desk, rules: Rules) -> None:
         newest = max(newest, look.at_us)
         if len(batch) == BATCH:
             record(ledger, batch, reading, rules)
+            ledger.advance_cursor(newest)  # they come in order, earliest first
             batch = []
     record(ledger, batch, reading, rules)
     ledger.advance_cursor(newest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from worker.assessment import reopen
 from worker.decision import decision
 from worker.errors import AssayError
@@ -62,7 +64,13 @@ def stop(office: Office, assessment: str) -> None:
         if ledger.publish(standing.revision, text, stops=True):
             break
     else:
-        # The only refusal that repeats: this revision has a decision (a resume without new labels).
+        decided = [json.loads(text)["revision"] for text in ledger.decisions()]
+        if standing.revision not in decided:
+            raise WrongMoment(
+                f"{assessment} got a label each time before its decision was worked out; nothing "
+                "was stopped. Let the annotators wait for a moment and say it again."
+            )
+        # A resume without new labels: this revision has a decision.
         ledger.move(standing.status, "stopped")
     office.wake(assessment)
 

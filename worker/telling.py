@@ -18,6 +18,8 @@ from worker.ledger.contract import Status
 
 # The line of progress is written at most this often; each writing costs Label Studio 0.2 s.
 EVERY_S = 30.0
+# What annotators were told before the thanks: of a project that was there, its own guidelines.
+_GUIDELINES = "guidelines_before"
 
 
 def tell_progress(ledger: Ledger, desk: Desk, text: str) -> None:
@@ -74,17 +76,21 @@ def tell_decision(ledger: Ledger, desk: Desk) -> None:
     if not texts or ledger.notes().get("told_desk") == count:
         return
     told = _told(texts)
+    if not ledger.notes().get(_GUIDELINES):
+        ledger.swap_note(_GUIDELINES, "", json.dumps(desk.instruction()))
     desk.announce(_announcement(told))
     line = f"{_in_a_line(told)} {marker(ledger.assessment)}"
     desk.describe(line)
     ledger.note(told_desk=count, described=line, described_at=int(time.time()))
 
 
-def untell_decision(ledger: Ledger, desk: Desk, instruction: str | None) -> None:
+def untell_decision(ledger: Ledger, desk: Desk) -> None:
     """After a resume: take the thanks away, or annotators would read that nothing is left."""
-    if ledger.notes().get("told_desk"):
-        desk.announce(instruction or "<p>Labelling goes on.</p>")
-        ledger.note(told_desk="")
+    notes = ledger.notes()
+    if notes.get("told_desk"):
+        html, is_shown = json.loads(notes.get(_GUIDELINES) or '["", false]')
+        desk.announce(html, is_shown=is_shown)
+        ledger.note(**{"told_desk": "", _GUIDELINES: ""})
 
 
 def _told(texts: Sequence[str]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class FakeProject:
         self._fake.is_gone = True
 
     def shown_text(self) -> tuple[str, str]:
-        return self._fake.description, self._fake.instruction
+        return self._fake.description, self._fake.guidelines[0]
 
     def tabs(self) -> list[str]:
         return self._fake.tabs
@@ -476,6 +476,9 @@ class TestDesk:
         project.desk.describe("12 of 2,000 labelled: 3 is lowest · ±4 pp")
         project.desk.announce("<p>Thank you, enough is <b>known</b>.</p>")
 
+        assert project.desk.instruction() == ("<p>Thank you, enough is <b>known</b>.</p>", True)
+        project.desk.announce("<p>enough is <b>known</b></p>", is_shown=False)
+        assert project.desk.instruction() == ("<p>enough is <b>known</b></p>", False)
         described, announced = project.shown_text()
         assert described == "12 of 2,000 labelled: 3 is lowest · ±4 pp"
         assert "enough is <b>known</b>" in announced
@@ -520,6 +523,11 @@ class TestDesk:
 
         with pytest.raises(NotFound, match=r"check `label_studio\.project`"):
             project.desk.counters()
+        for read in (lambda desk: list(desk.changes(0)), lambda desk: desk.census()):
+            with pytest.raises(NotFound):
+                read(project.desk)
+        with pytest.raises(NotFound):
+            project.desk.find(["a"])
         with pytest.raises(ConnectorError):  # Label Studio answers an import with a page of HTML
             project.desk.put(shown(["b"]))
 
@@ -632,7 +640,11 @@ class TestLabelStudio:
 
         first = create_project(*make, "again-1", config, "")
 
-        assert create_project(*make, "again-1", config, "") == first
+        better = write_config((*SCHEMA.labels, "newt"), [SCHEMA.to_name], SCHEMA.control)
+        assert create_project(*make, "again-1", better, "Look twice.", 3) == first
+        now = client.projects.get(id=first)
+        assert (now.label_config.strip(), now.expert_instruction) == (better.strip(), "Look twice.")
+        assert now.maximum_annotations == 3
         assert create_project(*make, "again-10", config, "") != first
 
     def test_an_empty_project_is_attached_and_served_in_order(

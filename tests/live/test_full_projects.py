@@ -156,9 +156,17 @@ def test_a_worker_killed_while_it_ranks_leaves_nothing_behind(
     name = load_plan(path).assessment
     running.begin(path)
     ada = annotator()
+    killed: set[int] = set()
+
+    def come_back(worker: str) -> int | None:
+        pid = running.pids()[worker]
+        return None if pid in killed else pid
+
     for _ in range(3):
         for worker in ("worker-1", "worker-2"):
-            os.kill(running.pids()[worker], signal.SIGKILL)
+            pid = eventually(lambda worker=worker: come_back(worker))
+            os.kill(pid, signal.SIGKILL)
+            killed.add(pid)
         eventually(lambda: len(full.rankings()) == 1)
         labels = running.labels(name)
         ranked = eventually(lambda: ada.next_task(full.project))

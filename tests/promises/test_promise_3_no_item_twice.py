@@ -180,16 +180,27 @@ def test_people_get_other_items_while_an_import_is_slow_but_not_ever_more_of_the
 ) -> None:
     with new_world(long_assessment, folder, keeper) as world:
         look_ahead = world.assessment.plan.queue.look_ahead
-        for n_claims in (look_ahead, 2 * look_ahead, 2 * look_ahead):
+        for n_queues in (1, 2, 3, 4, 4):
             world.turn(lost="never arrives")
             world.ledger.doubt(world.intended(), 60_000)
-            assert world.ledger.standing().claims == n_claims
+            assert world.ledger.standing().claims == n_queues * look_ahead
         world.end_doubts()
 
         world.turn()
 
         assert_each_claim_has_one_task(world)
-        assert len(world.desk.task_ids()) == 2 * look_ahead
+        assert len(world.desk.task_ids()) == 4 * look_ahead
+
+
+def test_a_turn_that_reads_for_longer_than_its_lease_lasts_imports_all_the_same(
+    long_assessment: Small, folder: Path, keeper: str | None
+) -> None:
+    with new_world(long_assessment, folder, keeper) as world:
+        at = calls_of_a_turn(long_assessment, folder, keeper).index("claim")
+
+        world.turn("stalls before", at - 1, meanwhile=lambda: world.ledger.drop_lease("worker-0"))
+
+        assert len(world.desk.task_ids()) == world.assessment.plan.queue.look_ahead
 
 
 def test_a_worker_that_stalls_past_all_doubt_before_an_import_leaves_no_second_task_open(

@@ -140,22 +140,42 @@ def test_whatever_happens_to_the_worker_that_sees_a_late_edit_it_is_reviewed_onc
     pytest.fail("a turn makes more calls than this test tries")
 
 
+def test_a_resume_of_what_is_labelled_whole_stops_again_with_the_decision_that_is_there(
+    long_assessment: Small, folder: Path, keeper: str | None
+) -> None:
+    with new_world(long_assessment, folder, keeper) as world:
+        label_up_to(world, world.assessment.pool.n_items)
+        world.settle()
+        (stop,) = published(world)
+        assert stop["reason"] == "exhausted"
+
+        world.ledger.note(resume_until=stop["labels"] + 5)
+        assert world.ledger.move("stopped", "running")
+        world.turn()
+        world.turn()
+
+        assert world.ledger.standing().status == "stopped"
+        assert published(world) == [stop]
+        assert "nothing left to label" in world.desk.guidelines[0]
+
+
 def test_only_resume_opens_the_queue_again_and_then_there_is_a_second_stop(
     short_assessment: Small, folder: Path, keeper: str | None
 ) -> None:
     with new_world(short_assessment, folder, keeper) as world:
+        world.desk.guidelines = "<p>Look twice.</p>", False
         label_up_to(world, 4)
         world.settle()
         assert world.desk.next_task(0) is None
 
         world.ledger.note(resume_until=6)
-        assert "nothing left to label" in world.desk.instruction
+        assert "nothing left to label" in world.desk.guidelines[0]
         assert world.ledger.move("stopped", "running")
         world.turn()
-        assert "nothing left to label" not in world.desk.instruction
+        assert world.desk.guidelines == ("<p>Look twice.</p>", False)
         label_up_to(world, 6)
         world.turn()
-        assert "nothing left to label" in world.desk.instruction
+        assert "nothing left to label" in world.desk.guidelines[0]
 
         assert [(d["kind"], d["labels"]) for d in published(world)] == [("stop", 4), ("stop", 6)]
         assert world.desk.next_task(0) is None

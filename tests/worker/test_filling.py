@@ -4,6 +4,9 @@ import dataclasses
 
 import pytest
 
+from connector.desk import WRITE_TIMEOUT_S
+from connector.ranking import RANKING_S
+from worker.filling import CUT_MS, LEASE_MS, SLOW_MS
 from worker.ledger import Standing, Unsettled
 from worker.queueing import ACTIVE_US, n_active, n_waiting
 
@@ -57,6 +60,10 @@ def test_a_held_task_of_each_annotator_at_work_is_in_work():
     held = [item(claim) for claim in range(4)]
     at_work = {str(person): ACTIVE_US for person in range(3)}
     assert n_waiting(standing(*held, answered=8, authors=at_work)) == 3
+
+
+def test_whatever_writes_is_over_before_the_lease_is():
+    assert max(RANKING_S, WRITE_TIMEOUT_S) * 1000 < LEASE_MS <= CUT_MS < SLOW_MS
 
 
 def test_items_that_come_late_are_not_waiting_up_to_the_length_of_a_queue():

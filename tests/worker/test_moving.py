@@ -87,6 +87,16 @@ def test_an_import_that_died_before_the_list_is_ended_by_the_next_one(
     assert (pack(office.state, "moved"), office.ids()) == (expected, ["moved"])
 
 
+def test_what_was_claimed_and_not_seen_may_still_be_on_its_way_from_elsewhere(
+    office: Office, tmp_path: Path
+) -> None:
+    file = tmp_path / "export.json"
+    exported(file)
+    take_over(office, file, None)
+
+    assert office.ledger("moved").in_doubt([0, 1, 2]) == {0, 1}
+
+
 def test_what_is_on_the_list_is_never_imported_again(office: Office, tmp_path: Path) -> None:
     file = tmp_path / "export.json"
     exported(file)

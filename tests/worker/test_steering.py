@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from worker.errors import PoolChanged
-from worker.ledger import Header
+from worker.ledger import Header, ValkeyLedger
 from worker.office import NoSuchAssessment, Office
 from worker.plan import load_plan
 from worker.pool import compile_pool
@@ -82,6 +82,13 @@ def test_it_can_be_stopped_again_though_nothing_was_labelled_in_between(office, 
     stop(office, begun)
     assert status_of(office, begun).status == "stopped"
     assert len(office.ledger(begun).decisions()) == 1
+
+
+def test_a_stop_that_labels_outrun_changes_nothing_and_says_so(office, begun, monkeypatch):
+    monkeypatch.setattr(ValkeyLedger, "publish", lambda *said, **more: False)
+    with pytest.raises(WrongMoment, match="say it again"):
+        stop(office, begun)
+    assert status_of(office, begun).status == "running"
 
 
 def test_it_is_not_resumed_over_a_changed_predictions_file(office, begun, tmp_path):
