@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -18,6 +19,9 @@ from connector.errors import ConnectorError
 
 # A submit runs its webhooks before it answers, and SQLite makes writers wait for each other.
 TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+
+# Of what changes nothing: on SQLite, Label Studio answers 500 where another wrote for too long.
+_ATTEMPTS = 5
 
 Json = dict[str, Any]
 
@@ -148,12 +152,16 @@ def _send(
     headers = {"Referer": str(session.base_url)}
     if "csrftoken" in session.cookies:
         headers["X-CSRFToken"] = session.cookies["csrftoken"]
-    try:
-        answer = session.request(method, path, json=content, data=form, headers=headers)
-    except httpx.TransportError as error:
-        raise AnnotatorError(
-            f"{method} {session.base_url}{path} got no answer: {error!r}"
-        ) from error
+    for attempt in range(_ATTEMPTS):
+        try:
+            answer = session.request(method, path, json=content, data=form, headers=headers)
+        except httpx.TransportError as error:
+            raise AnnotatorError(
+                f"{method} {session.base_url}{path} got no answer: {error!r}"
+            ) from error
+        if method != "GET" or not answer.is_server_error or attempt == _ATTEMPTS - 1:
+            break
+        time.sleep(1)
     if not answer.is_success and answer.status_code != also:
         raise AnnotatorError(f"{method} {answer.url} got {answer.status_code}: {answer.text[:300]}")
     return answer

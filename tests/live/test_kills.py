@@ -57,11 +57,20 @@ def assert_nothing_is_lost_or_doubled(
     trial: Trial,
     project: int,
     person: Annotator,
+    moment: Moment,
 ) -> None:
     eventually(lambda: at_work.status(trial.assessment)["open_items"] == 3)
+    shown = {item for item, r in at_work.records(trial.assessment).items() if r.tasks}
+    assert_no_item_twice(studio, project, shown)
+    # What was sent and never arrived may still be on its way: people get other items meanwhile.
+    is_lost = moment == "before it reaches Label Studio"
     claimed = set(at_work.records(trial.assessment))
-    assert len(claimed) == 3
+    assert (len(shown), len(claimed)) == (3, 6 if is_lost else 3)
     assert proxy.imports == 1
+    at_work.office.ledger(trial.assessment).doubt(range(3), 0)
+    at_work.office.wake(trial.assessment)
+    eventually(lambda: all(r.tasks for r in at_work.records(trial.assessment).values()))
+    assert proxy.imports == (2 if is_lost else 1)
     assert_no_item_twice(studio, project, claimed)
 
     trial.answer(person, project)
@@ -83,10 +92,10 @@ def test_a_worker_killed_between_claim_and_import_neither_loses_nor_doubles_an_i
             trial = insects(tmp_path)
             kill = kill_the_worker_at_its_first_import
             project = at_once.submit(kill, at_work, proxy, trial, moment)
-            cases.append((at_work, proxy, trial, project))
-        for at_work, proxy, trial, project in cases:
+            cases.append((at_work, proxy, trial, project, moment))
+        for at_work, proxy, trial, project, moment in cases:
             assert_nothing_is_lost_or_doubled(
-                at_work, proxy, label_studio, trial, project.result(), annotator()
+                at_work, proxy, label_studio, trial, project.result(), annotator(), moment
             )
 
 
