@@ -23,7 +23,7 @@ from worker.plan import Plan
 from worker.plan.fitting import OF_TRUE_CLASSES
 from worker.plan.since_part import since_file
 from worker.pool import Pool
-from worker.pool.since import Inputs, Labelled, Since, Then, continued, in_cells
+from worker.pool.since import Inputs, Labelled, Since, Then, continued, in_cells, needs_scores
 from worker.records import Record, load
 from worker.rules import tied
 
@@ -187,7 +187,8 @@ def continue_with(plan: Plan, pool: Pool, earlier: Earlier) -> Pool:
     """The pool of a plan, compiled on its own, as one that continues an earlier assessment.
 
     Raises:
-        NotContinuable: none of its labels belongs to a group of this pool.
+        NotContinuable: none of its labels belongs to a group of this pool, or none could say to
+            which cell of its group.
     """
     work, items = earlier.work, earlier.items
     if pool.known is not None:
@@ -195,6 +196,13 @@ def continue_with(plan: Plan, pool: Pool, earlier: Earlier) -> Pool:
             f"since: this pool begins with {pool.n_known} labels of its project already, and with "
             f"those of {work.plan.assessment} none could say which is which; leave `since` out, or "
             "the labels of the project."
+        )
+    if not work.pool.has_scores and needs_scores(pool, plan.question.positive):
+        cure = "write `strata: 1` under `pool`, or " if plan.pool.strata > 1 else ""
+        raise NotContinuable(
+            f"since: the predictions of {work.plan.assessment} have no scores, but this pool is "
+            "cut by its scores into several cells a group, so none could say to which of them its "
+            f"labels belong; {cure}leave `since` out."
         )
     known, missing = in_cells(
         items, pool, plan.question.positive, plan.question.metric in OF_TRUE_CLASSES

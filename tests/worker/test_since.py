@@ -36,7 +36,16 @@ from worker.report.gathering import gather
 from worker.report.page import page
 from worker.settings import Settings
 from worker.simulate.cases import Asked, prepare, replay_run
-from worker.since import NotContinuable, exported, on_server, taken_over, with_earlier
+from worker.since import (
+    Earlier,
+    NotContinuable,
+    continue_with,
+    exported,
+    items_in_rows,
+    on_server,
+    taken_over,
+    with_earlier,
+)
 from worker.starting import check_plan
 from worker.status import status_of
 
@@ -255,6 +264,19 @@ def test_a_pool_without_any_of_its_groups_is_refused(months, tmp_path, valkey):
     plan = two.work.plan.model_copy(update={"since": one.work.plan.assessment})
     with pytest.raises(NotContinuable, match="belongs to a group of this pool"):
         with_earlier(plan, two.work.pool, tmp_path, lambda: nullcontext(_at(valkey)))
+
+
+def test_labels_without_scores_are_refused_where_only_scores_tell_cells_apart(months):
+    one, two = months(n_now=0)
+    nan = np.full_like(one.work.pool.cell_mean_score, np.nan)
+    work = replace(one.work, pool=replace(one.work.pool, cell_mean_score=nan))
+    tally, plan = one.ledger.standing().tally, two.work.plan
+    earlier = Earlier(work, tally, items_in_rows(one.work, [0, 1], ["cat", "dog"]), "stopped", "")
+    with pytest.raises(NotContinuable, match=r"have no scores, but .* write `strata: 1`"):
+        continue_with(plan, one.work.pool, earlier)
+    whole = plan.model_copy(update={"pool": plan.pool.model_copy(update={"strata": 1})})
+    pool = compile_pool(whole, one.work.pool.path.parent)
+    assert continue_with(whole, pool, earlier).since.labels == 2
 
 
 def test_votes_are_not_taken_over(months, valkey):

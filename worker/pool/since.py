@@ -135,6 +135,16 @@ def in_cells(
     return tally, missing
 
 
+def needs_scores(pool: Pool, positive: str | None) -> bool:
+    """Whether only its score tells in which cell of its group an earlier label belongs.
+
+    Args:
+        positive: as of `in_cells`.
+    """
+    place = pool.cell_group if positive is None else 2 * pool.cell_group + pool.cell_unit
+    return bool(np.unique(place).size < pool.n_cells)
+
+
 def _ends(pool: Pool) -> NDArray[np.float32]:
     """(2, C) the lowest and the highest score of each cell: its items stand together."""
     score, begin = pool.score, pool.cell_start
