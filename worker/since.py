@@ -155,8 +155,14 @@ def labelled_items(work: Assessment, records: Iterable[Record]) -> Labelled:
     """The items of an assessment whose outcome is one class; ties and gold items are left out.
 
     Raises:
-        NotContinuable: its rule leaves votes, of which no single class follows.
+        NotContinuable: its rule leaves votes, of which no single class follows, or it was of
+            several models, so that a label has no one predicted class.
     """
+    if work.several is not None:
+        raise NotContinuable(
+            f"since: {work.plan.assessment} assessed several models, of which no one is the "
+            "earlier version of this one, so its labels cannot be taken over; leave `since` out."
+        )
     if work.rules.kind not in ("first", "majority"):
         raise NotContinuable(
             f"since: {work.plan.assessment} has the rule {work.rules.kind}, which leaves votes and "

@@ -15,6 +15,7 @@ from redis import Redis
 
 from tests.fakes import FakeDesk
 from tests.report.at_work import AtWork
+from tests.worker.models_pool import plan_of, values_of, write_models
 from tests.worker.simulated_pool import CLASSES, header_of, plan_at_work, write_plan
 from worker.assessment import assess, reopen
 from worker.changing import continuation
@@ -291,6 +292,17 @@ def test_votes_are_not_taken_over(months, valkey):
     with pytest.raises(NotContinuable, match="leaves votes and not one class an item"):
         on_server(_at(valkey), header.assessment)
     del two
+
+
+@pytest.mark.parametrize("task", ["compare", "identify"])
+def test_labels_of_several_models_are_not_taken_over(tmp_path, valkey, assessment_id, task):
+    write_models(tmp_path, {"old": 0.6, "new": 0.85}, n=60)
+    values = values_of(["old", "new"], {"task": task}) | {"assessment": assessment_id}
+    plan = plan_of(tmp_path, values)
+    ledger = ValkeyLedger(valkey, assessment_id)
+    ledger.begin(header_of(plan, compile_pool(plan, tmp_path / "pools")))
+    with pytest.raises(NotContinuable, match="assessed several models"):
+        on_server(_at_home(valkey, tmp_path), assessment_id)
 
 
 @pytest.mark.parametrize(
