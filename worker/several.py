@@ -169,7 +169,7 @@ def _compared(plan: Plan, pool: Pool, models: Models) -> Several:
             share.append(shares(layout, view, first, second))
             asked += [Asked(first, second, name) for name in names]
     view = joined(views)
-    if not plan.pool.has_scores:
+    if plan.prior.kind == "uniform":
         share = [np.full_like(s, EVEN) for s in share]
     every = np.concatenate([*share, np.full((1, 3), EVEN)])
     filled = np.flatnonzero(np.bincount(view.group, view.size, view.n_groups)[:-1])

@@ -239,12 +239,43 @@ def test_cells_are_in_one_group_of_every_model_and_in_one_pattern(tmp_path):
         ({"annotation": {"per_item": 2, "rule": "dawid-skene"}}, "one whole class an item"),
         ({"strategy": "thompson"}, "several models have assay and random"),
         ({"prior": {"kind": "empirical"}}, "is not fitted"),
+        (
+            {"question": {"task": "identify"}, "prior": {"kind": "uniform"}},
+            "came uniform, but the prior of each model's groups is fitted",
+        ),
         ({"since": "before"}, "does not have it"),
     ],
 )
 def test_what_does_not_go_with_several_models_is_refused_with_a_cure(tmp_path, change, expected):
     write_models(tmp_path, TWO, n=20)
     assert expected in _mistakes(tmp_path, values_of(["old", "new"], COMPARE) | change)
+
+
+def test_a_uniform_prior_of_differences_does_not_heed_the_scores(tmp_path):
+    write_models(tmp_path, TWO, n=60)
+    values = values_of(["old", "new"], COMPARE)
+    even = plan_of(tmp_path, values | {"prior": {"kind": "uniform"}})
+    assert even.pool.strata == 1
+    assert even.warnings() == []
+    for model in values["models"]:
+        del model["score"]
+    blind = plan_of(tmp_path, values)
+    first, same = (assess(p, compile_pool(p, tmp_path / "pools")).first for p in (even, blind))
+    np.testing.assert_array_equal(first.alpha, same.alpha)
+    np.testing.assert_array_equal(first.errors.prior, same.errors.prior)
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        (COMPARE, {"prior": {"kind": "uniform"}, "pool": {"strata": 4}}),
+        ({"task": "identify"}, {"prior": {"strength": 9}}),
+    ],
+)
+def test_no_warning_recommends_what_is_refused(tmp_path, question, parts):
+    (warning,) = plan_of(tmp_path, values_of(["old", "new"], question, **parts)).warnings()
+    other = "empirical" if question == COMPARE else "informative"
+    assert f"kind: {other}" not in warning
 
 
 def test_models_of_one_plan_only(tmp_path):

@@ -157,6 +157,29 @@ def test_sites_are_parents_of_their_groups(two: Path) -> None:
         assert name.startswith(pool.parents.names[parent])
 
 
+@pytest.mark.parametrize(
+    ("prior", "level", "says"),
+    [
+        ("", "", None),
+        ("prior: {kind: informative}\n", "", "write `prior: {kind: empirical}`"),
+        ("prior: {kind: uniform}\n", "", "write `prior: {kind: empirical}`"),
+        ("prior: {kind: uniform}\n", ", level: parents", None),
+        ("without scores", "", "give `pool.probabilities`, or `pool.score`"),
+    ],
+)
+def test_parents_whose_groups_tell_nothing_of_each_other_get_a_warning(
+    two: Path, prior: str, level: str, says: str | None
+) -> None:
+    path = plan_of(two, more="  parents: site\n")
+    text = path.read_text().replace("identify}", f"identify{level}}}")
+    if prior == "without scores":
+        prior, text = "", text.replace("  score: score\n", "")
+    path.write_text(text + prior)
+    found = load_plan(path).warnings()
+    assert len(found) == (says is not None)
+    assert says is None or says in found[0]
+
+
 def test_a_group_in_two_parents_is_refused_with_a_cure(two: Path) -> None:
     with pytest.raises(PredictionsError, match=r"'(cat|dog)' has items in 'north' and in 'south'"):
         compiled(two, groups="predicted_class", more="  parents: site\n")

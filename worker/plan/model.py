@@ -35,7 +35,7 @@ from worker.plan.report_part import ReportPlan
 from worker.plan.since_part import Since, mistakes_of_since, since_file
 from worker.plan.source import read_yaml
 from worker.plan.stop_part import StopPlan
-from worker.plan.structure_fit import mistakes_of_structure
+from worker.plan.structure_fit import mistakes_of_structure, warnings_of_structure
 
 Strategy = Literal[
     "random", "thompson", "top-two", "multiple-play", "epsilon-greedy", "bayes-ucb", "assay"
@@ -175,19 +175,22 @@ class Plan(PlanPart):
 
     def warnings(self) -> list[str]:
         """Return what is allowed but probably not meant."""
-        found, prior = [], self.prior
+        found, prior, has_models = [], self.prior, self.models is not None
         if prior.kind == "uniform" and self.pool.strata > 1:
+            # to compare models, nothing is fitted
+            other = "informative" if has_models else "empirical"
             found.append(
                 f"pool.strata is {self.pool.strata} with a uniform prior: a uniform prior in every "
                 "stratum adds up to a far too certain one for the group, so the assessment may "
-                "stop too early; use `strata: 1`, or `prior: {kind: empirical}`"
+                f"stop too early; use `strata: 1`, or `prior: {{kind: {other}}}`"
             )
         if prior.kind == "empirical" and prior.strength != usual_strength(self.question.metric):
+            cure = "leave it out" + ("" if has_models else ", or use `kind: informative`")
             found.append(
                 f"prior.strength is {prior.strength:g} with an empirical prior, whose strength is "
-                "fitted to the labels: it has no effect; leave it out, or use `kind: informative`"
+                f"fitted to the labels: it has no effect; {cure}"
             )
-        return found
+        return found + warnings_of_structure(self.pool, self.question, prior)
 
 
 def load_plan(path: Path | str, for_simulation: bool = False) -> Plan:

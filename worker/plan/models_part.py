@@ -84,21 +84,23 @@ def with_models(values: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(first, ModelPlan):
         first = first.model_dump(exclude_none=True)
     is_compared = isinstance(question, dict) and question.get("task") == "compare"
-    if isinstance(pool, dict) and isinstance(first, dict):
-        strata = {"strata": _STRATA_TO_COMPARE} if is_compared else {}
-        known = {key: first[key] for key in _PREDICTION if first.get(key) is not None}
-        filled["pool"] = strata | pool | known
     if is_compared and isinstance(question, dict):
         filled["question"] = {"where": "overall"} | question
         has_scores = isinstance(first, dict) and (
             first.get("score") is not None or first.get("probabilities") is not None
         )
         if isinstance(prior, dict):
-            filled["prior"] = {"kind": "informative" if has_scores else "uniform"} | prior
+            prior = {"kind": "informative" if has_scores else "uniform"} | prior
+            filled["prior"] = prior
         if isinstance(stop, dict):
             rope = stop.get("rope") or {}
             if isinstance(rope, dict):
                 filled["stop"] = stop | {"rope": {"epsilon": DEFAULT_EPSILON} | rope}
+    if isinstance(pool, dict) and isinstance(first, dict):
+        is_cut = is_compared and isinstance(prior, dict) and prior["kind"] == "informative"
+        strata = {"strata": _STRATA_TO_COMPARE} if is_cut else {}
+        known = {key: first[key] for key in _PREDICTION if first.get(key) is not None}
+        filled["pool"] = strata | pool | known
     return filled
 
 
@@ -143,6 +145,9 @@ def mistakes_of_models(
             found.append(("question.models", text))
     if question.task == "compare":
         found += _mistakes_of_compare(pool, question, prior)
+    if question.task == "identify" and pool.has_scores and prior.kind != "empirical":
+        text = f"came {prior.kind}, but the prior of each model's groups is fitted to the labels"
+        found.append(("prior.kind", f"{text}; leave it out"))
     if annotation.rule != "first":
         text = f"came {annotation.rule}, but several models are told apart by one whole class an"
         found.append(("annotation.rule", f"{text} item; write `rule: first`"))

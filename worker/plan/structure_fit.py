@@ -1,6 +1,7 @@
 """Checks whether sites and parents of groups fit the rest of a plan."""
 
 from worker.plan.pool_part import PoolPlan
+from worker.plan.prior_part import PriorPlan
 from worker.plan.question_part import QuestionPlan
 
 _LEVELLED = ("accuracy", "bias")  # metrics whose value of a parent is the mean over its cells
@@ -31,3 +32,17 @@ def mistakes_of_structure(
         text = "the task evaluate reads one file; join the files of the sites"
         found.append(("pool.predictions", text))
     return found
+
+
+def warnings_of_structure(pool: PoolPlan, question: QuestionPlan, prior: PriorPlan) -> list[str]:
+    """Return what is allowed for parents but probably not meant."""
+    # of the parents themselves it is asked what their own labels say
+    if pool.parents is None or question.level is not None or prior.kind == "empirical":
+        return []
+    cure = "write `prior: {kind: empirical}`"
+    if not pool.has_scores:
+        cure = "give `pool.probabilities`, or `pool.score`, for an empirical one"
+    return [
+        f"pool.parents is {pool.parents}, but the prior is {prior.kind}, so that labels of a group "
+        f"tell nothing of its siblings; {cure}; the report has the parents in any case"
+    ]
