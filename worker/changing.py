@@ -167,8 +167,11 @@ def changed_since(work: Assessment, belief: Belief) -> Change:
 
 
 def epsilon_of(work: Assessment) -> float:
-    """A difference that matters: the plan's own, or .05."""
-    return work.question.epsilon or work.question.tolerance or _EPSILON
+    """A difference that matters: the plan's epsilon or tolerance, or .05 where it has none."""
+    # a question of another task has an epsilon too, which is nobody's choice
+    if work.question.task == "compare":
+        return work.question.epsilon
+    return work.question.tolerance or _EPSILON
 
 
 def _groups(work: Assessment, since: Since, belief: Belief, told: Change) -> Iterator[ThenAndNow]:

@@ -445,6 +445,22 @@ def test_a_group_that_lost_its_right_answers_is_named(tmp_path, valkey, assessme
     assert one.work.plan.assessment == told.assessment
 
 
+@pytest.mark.parametrize(
+    ("question", "stop", "matters"),
+    [
+        ("{task: identify, tolerance: 0.01}", "{mrr: {confidence: 0.9999}}", 0.01),
+        ("{task: identify}", "{mrr: {confidence: 0.9999}}", 0.05),
+        ("{task: compare, compare: all}", "{rope: {epsilon: 0.02}}", 0.02),
+        ("{task: compare, compare: all}", "{rope: {epsilon: 0}}", 0),
+        ("{task: estimate}", "{rmse: 0.001}", 0.05),
+    ],
+)
+def test_a_difference_matters_if_it_does_to_the_plan(months, question, stop, matters):
+    _, two = months(20, 3, question=question, stop=stop)
+    standing, belief, _ = look(two.work, two.ledger)
+    assert continuation(two.work, belief, standing.tally).epsilon == matters
+
+
 def test_a_guarantee_at_any_time_rests_on_nothing_of_the_past(months):
     _, two = months(20, 0, stop="{mrr: {confidence: 0.999}, guarantee: anytime}")
     alone = assess(two.work.plan, replace(two.work.pool, since=None))
