@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.worker.models_pool import values_of, write_models
 from tests.worker.simulated_pool import CLASSES, N_ITEMS, write_plan
 from worker.assessment import Assessment, assess
 from worker.believing import scores
@@ -23,6 +24,7 @@ from worker.core.empirical import Hyperparameters, prior_of
 from worker.core.posterior import mean
 from worker.core.question import Question
 from worker.core.supposing import with_prior
+from worker.errors import PlanError
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth
@@ -477,6 +479,16 @@ def test_another_prior_brings_its_own_strata_unless_the_plan_says_how_many(tmp_p
     (case,) = prepare(plan, tmp_path / "pools", Asked(priors=("uniform",)))
 
     assert json.loads(case.plan)["pool"]["strata"] == kept
+
+
+def test_a_strategy_that_does_not_go_with_the_plan_is_refused_before_any_run(tmp_path):
+    write_models(tmp_path, {"old": 0.6, "new": 0.85}, n=60)
+    path = tmp_path / "plan.yaml"
+    path.write_text(json.dumps(values_of(["old", "new"], {"task": "compare"})), encoding="utf-8")
+    with pytest.raises(PlanError, match=r"with thompson.*strategy: came thompson, which knows one"):
+        prepare(path, tmp_path / "pools", Asked(strategies=("random", "thompson")))
+    cases = prepare(path, tmp_path / "pools", Asked(strategies=("random", "assay")))
+    assert [case.strategy for case in cases] == ["random", "assay"]
 
 
 def test_the_plan_s_own_strategy_and_seed_are_taken_where_none_is_named(tmp_path):

@@ -87,23 +87,21 @@ def prepare(path: Path, pools: Path, asked: Asked) -> list[Case]:
         raise PlanError([f"{text}; it knows identify, estimate and compare"], str(path))
     cases = []
     for prior in asked.priors or (plan.prior.kind,):
-        variant = _with_prior(plan, path, prior)
-        pool = compile_pool(variant, pools)
-        check_question(variant, pool)
-        pool = with_earlier(variant, pool, pools, None)
+        own = _with_prior(plan, path, prior)
+        strategies = asked.strategies or (plan.strategy,)
+        variants = [_with_strategy(own, path, strategy) for strategy in strategies]
+        pool = compile_pool(own, pools)
+        check_question(own, pool)
+        pool = with_earlier(own, pool, pools, None)
         truth = None
         if asked.truth is not None:
-            truth = str(save_truth(read_truth(variant, pool, asked.truth), pool, pools))
-        if asked.only_stop:
-            unlimited = variant.stop.model_copy(update={"budget": None})
-            variant = variant.model_copy(update={"stop": unlimited})
-        for strategy in asked.strategies or (plan.strategy,):
-            variant = variant.model_copy(update={"strategy": strategy})
+            truth = str(save_truth(read_truth(own, pool, asked.truth), pool, pools))
+        for variant in map(_without_budget, variants) if asked.only_stop else variants:
             assess(variant, pool)
             cases.append(
                 Case(
                     plan=variant.model_dump_json(),
-                    strategy=strategy,
+                    strategy=variant.strategy,
                     prior=prior,
                     predictions=plan.pool.predictions.name,
                     n_items=pool.n_items,
@@ -139,6 +137,20 @@ def _with_prior(plan: Plan, path: Path, prior: str) -> Plan:
         return Plan.model_validate(values, context=_FOR_SIMULATION)
     except ValidationError as error:
         raise PlanError(sentences(error, Plan, {}), f"{path} with the {prior} prior") from error
+
+
+def _with_strategy(plan: Plan, path: Path, strategy: str) -> Plan:
+    """The plan with another strategy, checked as if it had been written so."""
+    try:
+        return Plan.model_validate(plan.model_dump() | {"strategy": strategy})
+    except ValidationError as error:
+        raise PlanError(sentences(error, Plan, {}), f"{path} with {strategy}") from error
+
+
+def _without_budget(plan: Plan) -> Plan:
+    """The plan whose runs end when the question is answered."""
+    unlimited = plan.stop.model_copy(update={"budget": None})
+    return plan.model_copy(update={"stop": unlimited})
 
 
 def save_truth(truth: Ints, pool: Pool, folder: Path) -> Path:
