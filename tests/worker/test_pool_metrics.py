@@ -1,6 +1,7 @@
 """What the compiled pool keeps for each metric: units, logits, probabilities, costs, the truth."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from worker.pool import (
     open_pool,
     read_truth,
 )
+from worker.pool.known import KnownLabels
 
 CLASSES = ("cat", "dog", "cow")
 N = 240
@@ -412,6 +414,25 @@ def test_a_budget_that_is_spent_before_the_rule_may_fire_is_refused(folder):
     with pytest.raises(PlanError, match=r"stop\.budget: came 59.*are 60, so the rule could never"):
         check_question(plan, pool)
     check_question(plan_of(folder, {}, stop=stop | {"budget": 60}), pool)
+
+
+def test_a_budget_need_not_pay_for_groups_that_are_not_compared(folder):
+    compare = {"task": "compare", "compare": ["cat", "dog"]}
+    stop = {"min_per_group": 20, "budget": 40}
+    plan = plan_of(folder, compare, stop=stop)
+    pool = compile_pool(plan, folder / "pools")
+    check_question(plan, pool)
+    with pytest.raises(PlanError, match=r"came 39.*in question.*are 40"):
+        check_question(plan_of(folder, compare, stop=stop | {"budget": 39}), pool)
+
+
+def test_a_budget_need_not_pay_for_items_that_are_known_already(folder):
+    plan = plan_of(folder, {}, strata=1, stop={"min_per_group": 20, "budget": 45})
+    pool = compile_pool(plan, folder / "pools")
+    known = KnownLabels("known", pool.cell_size - 15, {})
+    check_question(plan, replace(pool, known=known))
+    with pytest.raises(PlanError, match="are 60"):
+        check_question(plan, pool)
 
 
 def test_a_pool_of_the_format_before_is_refused(folder):

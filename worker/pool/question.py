@@ -83,11 +83,15 @@ def _check_evaluation(plan: Plan) -> None:
 
 def _check_budget(plan: Plan, pool: Pool) -> None:
     least, budget = plan.stop.min_per_group, plan.stop.budget
-    needed = int(np.minimum(pool.group_size, least).sum())
+    # what is known from the beginning costs no label
+    n_open = np.bincount(pool.cell_group, pool.cell_open, len(pool.group_names)).astype(int)
+    compared = sorted({group for pair in compared_pairs(plan, pool) for group in pair})
+    asked = n_open[compared] if plan.question.task == "compare" else n_open
+    needed = int(np.minimum(asked, least).sum())
     if budget is not None and needed > budget:
         raise PlanError(
             [
-                f"stop.budget: came {budget}, but {least} labels in every group "
+                f"stop.budget: came {budget}, but {least} labels in every group in question "
                 f"(`stop.min_per_group`) are {needed}, so the rule could never fire; allow more "
                 "labels, or ask for fewer in each group"
             ]
