@@ -392,6 +392,23 @@ def test_a_truth_that_lacks_items_is_refused_with_their_number_and_ids(folder):
     assert "missing for 2 of 4 items (first: x, y); fill it in" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("ids", "rows"), [(["w", None, "y", "z"], "row 2"), (["w", None, "", None], "rows 2, 3, 4")]
+)
+@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl"])
+def test_a_truth_without_the_ids_of_its_items_is_refused_with_the_rows(folder, ids, rows, name):
+    truth = folder / name
+    if truth.suffix == ".parquet":
+        pq.write_table(pa.table({"item_id": ids, "animal": ["cat"] * 4}), truth)
+    else:
+        lines = (json.dumps({"item_id": i, "animal": "cat"}) for i in ids)
+        truth.write_text("\n".join(lines), encoding="utf-8")
+    plan = plan_of(folder, {})
+    pool = compile_pool(plan, folder / "pools")
+    with pytest.raises(PredictionsError, match=rf"id \(column item_id\) is missing .* in {rows}$"):
+        read_truth(plan, pool, f"{truth}:animal")
+
+
 def test_a_class_that_is_never_predicted_is_a_further_class_unless_the_plan_lists_them(folder):
     animals: list[str | None] = ["cat", "cow", "dog", "emu"]
     assert truth_of(folder, animals).tolist() == [0, 2, 1, 3]

@@ -192,6 +192,7 @@ def test_rows_that_nearly_sum_to_one_are_let_pass_with_a_score_of_at_most_one(tm
         ("a.xlsx", b"x", "expected .csv"),
         ("noending", b"x", "expected .csv"),
         ("a.parquet.gz", b"x", "expected .csv"),
+        ("a.gz", b"x", "came the ending of a.gz, expected .csv"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_with_its_reason(tmp_path, name, content, reason):

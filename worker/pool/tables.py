@@ -59,7 +59,8 @@ def kind_of(path: Path) -> str:
         return "folder"
     suffixes = [suffix.lower() for suffix in path.suffixes]
     is_packed = suffixes[-1:] == [".gz"]
-    kind = _SUFFIXES.get((suffixes[:-1] if is_packed else suffixes)[-1:][0] if suffixes else "")
+    own = suffixes[:-1] if is_packed else suffixes
+    kind = _SUFFIXES.get(own[-1]) if own else None
     if kind is None or (is_packed and kind == "parquet"):
         raise PredictionsError(f"{path}: came the ending of {path.name}, expected {ACCEPTED}")
     return kind

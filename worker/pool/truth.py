@@ -12,7 +12,7 @@ from worker.nearest import did_you_mean, listed
 from worker.plan import Plan
 from worker.plan.addresses import address
 from worker.plan.fitting import OF_TRUE_CLASSES
-from worker.pool.checks import is_absent
+from worker.pool.checks import check_filled, is_absent
 from worker.pool.file import Pool
 from worker.pool.predictions import class_names
 from worker.pool.remote import fetched, localised
@@ -36,8 +36,8 @@ def read_truth(plan: Plan, pool: Pool, column: str) -> NDArray[np.int64]:
         (n,) index of a class; K and more for classes that are never predicted.
 
     Raises:
-        PredictionsError: there is no such file or column, it lacks the class of an item, or holds
-            one that is not among the classes of the plan.
+        PredictionsError: there is no such file or column, it lacks the id or the class of an item,
+            or holds a class that is not among those of the plan.
     """
     plan = localised(plan, pool.path.parent)
     path, column = _place(plan, pool, column)
@@ -48,6 +48,7 @@ def read_truth(plan: Plan, pool: Pool, column: str) -> NDArray[np.int64]:
         table.column(name).cast(pa.large_string()).combine_chunks()
         for name in (plan.pool.id, column)
     )
+    check_filled(path, "the item's id", plan.pool.id, ids)
     _check_all_known(path, column, ids, truth)
     if len(ids) > pc.count_distinct(ids).as_py():
         twice = ids.value_counts().to_pylist()
