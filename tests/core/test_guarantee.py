@@ -195,6 +195,23 @@ def test_only_open_cells_are_chosen_and_the_same_state_gives_the_same_choice(
     assert chosen == choose(b, question, left, pending, lost, seed)
 
 
+@pytest.mark.parametrize("asked", ["estimate", "all pairs"])
+def test_a_choice_does_not_tell_for_how_long_the_process_has_been_running(asked):
+    rng = np.random.default_rng(0)
+    size, rate = rng.integers(20, 120, 24), rng.random(24)
+    b = belief(size, 0 * size, 0 * size, np.repeat(np.arange(8), 3))
+    since_the_start, lost = guard(b), np.arange(24) % 3
+    for claim in range(200):
+        pending = (np.arange(24) == claim % 24).astype(int)
+        left = np.maximum(unlabelled(b) - pending - lost, 0)
+        old, new = (
+            choose(b, QUESTIONS[asked], left, pending, lost, claim, on)
+            for on in (since_the_start, guard(b))
+        )
+        assert old == new, f"claim {claim}"
+        b = labelled(b, old.cell, int(rng.random() >= rate[old.cell]))
+
+
 def test_groups_that_are_shown_to_be_out_are_not_labelled_any_more():
     b = belief([100] * 4, [20, 90, 8, 25], [70, 0, 8, 45])
     chosen = {choose(b, QUESTIONS["lowest"], seed=seed).group for seed in range(60)}

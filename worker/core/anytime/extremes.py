@@ -151,6 +151,7 @@ def _search(a: _Asked, budget: Floats, is_whole: bool) -> tuple[Floats, Floats]:
     is_free = cost_high <= budget  # even the smallest total of all is not ruled out
     best = np.where(is_free, at_high, at_low + (cost_low - budget) * np.exp(-low))
     gained = np.where(is_free[a.of], none, gained)
+    done = is_free  # whoever is done stays as it is: its rates must not tell who was asked with it
     for step in range(_MOST_STEPS):
         # The bound is concave in 1 / price: it cannot exceed where its two known lines cross.
         saved, paid = at_low - at_high, cost_high - cost_low
@@ -160,18 +161,19 @@ def _search(a: _Asked, budget: Floats, is_whole: bool) -> tuple[Floats, Floats]:
         settled = highest - best < _ROUNDING
         if is_whole:
             settled = np.ceil(highest - _ROUNDING) <= np.ceil(best - _ROUNDING)
-        if (is_free | settled).all():
+        done = done | settled
+        if done.all():
             break
         middle = np.where(crosses, np.clip(np.log(slope), low, high), (low + high) / 2)
         if step % 3 == 2:  # lest one end stays where it was
             middle = (low + high) / 2
         total, cost, now = _buy(a, middle)
-        best = np.where(is_free, best, np.maximum(best, total + (cost - budget) * np.exp(-middle)))
+        best = np.where(done, best, np.maximum(best, total + (cost - budget) * np.exp(-middle)))
         within = cost <= budget
         low, high = np.where(within, middle, low), np.where(within, high, middle)
         at_low, at_high = np.where(within, total, at_low), np.where(within, at_high, total)
         cost_low, cost_high = np.where(within, cost, cost_low), np.where(within, cost_high, cost)
-        gained = np.where((within & ~is_free)[a.of], now, gained)
+        gained = np.where((within & ~done)[a.of], now, gained)
     floor = np.add.reduceat(a.weight * a.right, a.begin)
     return np.maximum(best, floor), gained
 
