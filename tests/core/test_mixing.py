@@ -139,6 +139,17 @@ def test_doubt_widens_the_intervals_and_lowers_the_confidence() -> None:
     assert hardly.confidence < 0.95
 
 
+@pytest.mark.parametrize("more", [3, 4, 12, 13])
+def test_labels_in_doubt_in_a_group_of_many_items_keep_the_mean(more: int) -> None:
+    b = plain([60, 3], [40, 0], size=30_000)
+    other = np.array([[60 + more, 40 - more], [3, 0]])
+    doubtful = with_variants(b, [np.array([[60, 40], [3, 0]]), other])
+    for g in range(2):
+        values, masses = distribution(doubtful, g)
+        apart = [np.dot(*distribution(v, g)) for v in doubtful.variants]
+        assert values @ masses == pytest.approx(np.mean(apart), abs=1e-9)
+
+
 def test_the_likeliest_tally_is_what_is_chosen_by() -> None:
     b = with_variants(
         plain([3, 1], [0, 2]), [np.array([[3, 0], [1, 2]]), np.array([[2, 1], [1, 2]])]

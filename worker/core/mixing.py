@@ -7,6 +7,7 @@ everything that is said of the groups is the mean over them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from math import ceil, floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,13 +79,18 @@ def law_in_doubt(laws: Sequence[tuple[float, Marginal]]) -> Marginal:
 
 
 def _mixed_counts(laws: Sequence[tuple[float, FiniteMarginal]]) -> FiniteMarginal:
-    """Counts of one group: the same items and offset, other answers known and to come."""
+    """Counts of one group: the same items and offset, other answers known and to come.
+
+    In very large groups they are counted in steps of several items, between which what is known
+    may lie: a law is then shared between the steps below and above, so that its mean stays.
+    """
     first = laws[0][1]
     right = min(law.right for _, law in laws)
-    end = max(law.right + law.law.pmf.size for _, law in laws)
-    pmf = np.zeros(round(end - right))
+    pmf = np.zeros(max(ceil(law.right - right) + law.law.pmf.size for _, law in laws))
     for weight, law in laws:
-        at = round(law.right - right)
-        pmf[at : at + law.law.pmf.size] += weight * law.law.pmf
+        below, above = floor(law.right - right), ceil(law.right - right)
+        part = law.right - right - below
+        pmf[below : below + law.law.pmf.size] += weight * (1 - part) * law.law.pmf
+        pmf[above : above + law.law.pmf.size] += weight * part * law.law.pmf
     count: CountLaw = law_of_masses(pmf)
     return FiniteMarginal(count, right, first.size, first.offset)
