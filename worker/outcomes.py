@@ -148,8 +148,10 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
         can_miss = pool.cell_unit == 0  # predicted another class than the positive one
         n_classes = np.stack([can_miss, np.where(can_miss, k - 2, k - 1)], axis=1).astype(np.int64)
         if pool.cell_mean_probability is not None:
-            p = pool.cell_mean_probability[:, positive].astype(np.float64)
-            share = np.stack([p, 1 - p], axis=1)
+            missed = np.where(can_miss, pool.cell_mean_probability[:, positive], 0.0)
+            # the rest but for the predicted class, whose probability is the score
+            others = np.maximum(1 - pool.cell_mean_score - missed, 0.0)
+            share = np.stack([missed, others], axis=1)
     return Outcomes(
         pool.classes,
         kind,

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worker.believing import first_belief
 from worker.errors import PlanError, PoolChanged, PredictionsError
+from worker.outcomes import outcomes
 from worker.plan import Plan
 from worker.pool import (
     Pool,
@@ -186,6 +188,26 @@ def test_a_metric_of_true_classes_keeps_the_mean_probabilities_of_each_cell(
         assert pool.cell_mean_probability[cell] == pytest.approx(mean, abs=1e-6)
     again = open_pool(pool.path, pool.file_sha256)
     assert np.array_equal(again.cell_mean_probability, pool.cell_mean_probability)
+
+
+@pytest.mark.parametrize("strata", [1, 3])
+def test_the_shares_of_a_true_positive_rates_errors_leave_out_what_was_predicted(folder, strata):
+    plan = plan_of(
+        folder, {"metric": "tpr", "positive": "dog"}, groups="region", strata=strata,
+        prior={"kind": "informative"},
+    )  # fmt: skip
+    pool = compile_pool(plan, folder / "pools")
+    found = outcomes(plan, pool)
+    rows = {row["item_id"]: row for row in pq.read_table(folder / "p.parquet").to_pylist()}
+    expected = np.zeros((pool.n_cells, 2))
+    for row in range(pool.n_items):
+        item = pool.item(row)
+        for name in set(CLASSES) - {CLASSES[int(pool.predicted[row])]}:
+            expected[item.cell, int(name != "dog")] += rows[item.item_id][f"p_{name}"]
+    assert found.share == pytest.approx(expected / pool.cell_size[:, None], abs=1e-5)
+    prior = first_belief(plan, pool, found).errors.prior
+    kinds = prior / prior.sum(axis=1, keepdims=True)
+    assert kinds == pytest.approx(expected / expected.sum(axis=1, keepdims=True), abs=1e-4)
 
 
 def test_other_metrics_and_pools_with_scores_only_keep_no_probabilities(folder):
