@@ -11,11 +11,19 @@ from worker.core.belief import Belief, unlabelled
 from worker.core.counts import law_of
 from worker.core.drawing import draw, draw_cells
 from worker.core.marginals import BetaMarginal, FiniteMarginal, SampledMarginal
-from worker.core.metrics import Metric
+from worker.core.metrics import Errors, Metric
 from worker.core.moments import moments
-from worker.core.posterior import distribution, highest_density_interval, interval, marginal, mean
+from worker.core.posterior import (
+    distribution,
+    highest_density_interval,
+    interval,
+    marginal,
+    mean,
+    variance,
+)
 from worker.core.ranking import set_confidence
-from worker.core.supposing import labelled
+from worker.core.rewards import squared_error
+from worker.core.supposing import labelled, with_prior
 
 SAMPLED = ("cost", "ece", "tpr")
 every_metric = pytest.mark.parametrize("kind", ["accuracy", "bias", *SAMPLED])
@@ -192,6 +200,32 @@ def test_draws_have_the_mean_and_the_variance_of_the_completions(kind, populatio
         assert theta[:, g].var() == pytest.approx(variance, rel=relative)
     correlation = np.corrcoef(theta.T) - np.eye(3)
     assert abs(correlation).max() < 5 / np.sqrt(N_DRAWS)
+
+
+@every_population
+def test_a_true_positive_rate_has_mean_and_variance_of_the_completions(population):
+    rng = np.random.default_rng(16)
+    for _ in range(6):
+        b = made(rng, "tpr", 5, n_cells=(2, 2), population=population)
+        expected, spread = mean_and_variance(b, 0, 24)
+        assert mean(b)[0] == pytest.approx(expected, abs=5 * np.sqrt(spread / 2000))
+        assert variance(b)[0] == pytest.approx(spread, rel=0.2)
+        assert squared_error(b) == variance(b)[0]
+
+
+def test_where_hardly_a_positive_is_known_the_error_of_a_true_positive_rate_is_no_small_one():
+    none = np.zeros((2, 2), np.int64)
+    b = Belief(
+        np.zeros(2, np.int64), np.array([1000, 10]), none[0], none[0], np.ones(2), np.ones(2), 1,
+        metric=Metric("tpr", unit=np.array([0, 1])),
+        errors=Errors(none, np.array([[0.5, 0.5], [0.0, 1.0]])),
+    )  # fmt: skip
+    drawn = draw(b, np.random.default_rng(17), N_DRAWS)[:, 0]
+    assert drawn.std() > 0.2
+    assert np.sqrt(squared_error(b)) == pytest.approx(drawn.std(), rel=0.1)
+    assert mean(b)[0] == pytest.approx(drawn.mean(), abs=5 * drawn.std() / np.sqrt(2000))
+    again = with_prior(b, b.alpha, b.beta, b.node)
+    assert (mean(again), variance(again)) == (mean(b), variance(b))
 
 
 def test_the_accuracy_is_drawn_for_a_confusion_matrix():

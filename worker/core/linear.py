@@ -36,7 +36,7 @@ def line_of(b: Belief, part: Part, cells: slice) -> tuple[Floats, Costs | None, 
     if kind == "cost":
         values = b.metric.values[cells]
         return values[:, :1], costs_of(b, cells, values[:, 1:]), nothing
-    # tpr = TP / (TP + FN), linear near its mean
+    # tpr = TP / (TP + FN), linear near its mean: to choose by; what is said of it is `posterior`'s
     is_positive = b.metric.unit[cells, None] == 1
     costs = costs_of(b, cells, np.tile([1.0, 0.0], (n_cells, 1)))
     truly, falsely = (

@@ -26,7 +26,8 @@ _OVERHEAD = 2500
 class Moments:
     """What is expected of the groups and of one more label.
 
-    mean, variance: (G,) of every group's value; nan for groups without items.
+    mean, variance: (G,) of every group's value; nan for groups without items. Of a true positive
+        rate those of its linear form, which serve to choose items; `posterior` has its own.
     drop: (C,) expected drop of the variance of its group's value by one label in the cell; 0 for
         cells without unlabelled items. If the metric is pooled, of the groups' weighted sum.
     rate: (C,) probability that the next label in the cell is a right answer.

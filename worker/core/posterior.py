@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from worker.core.belief import Belief, by_group, group_share, group_size, unlabelled
 from worker.core.laws import N_DRAWS, joint_draws, law_of_group, laws_of_groups
 from worker.core.marginals import Marginal, SampledMarginal
+from worker.core.mixing import mixed
 from worker.core.moments import moments
 
 Floats = NDArray[np.float64]
@@ -27,12 +28,38 @@ def mean(b: Belief) -> Floats:
         size = group_size(b)
         right = by_group(b, b.right + unlabelled(b) * rate)
         return np.where(size > 0, right / np.maximum(size, 1), np.nan)
+    if b.metric.kind == "tpr":
+        return _of_ratio(b)[0]
     return np.where(group_size(b) > 0, moments(b).mean, np.nan)
 
 
 def variance(b: Belief) -> Floats:
     """(G,) posterior variance of the value; 0 for labelled, nan for empty groups."""
+    if b.metric.kind == "tpr":
+        return _of_ratio(b)[1]
     return np.where(group_size(b) > 0, moments(b).variance, np.nan)
+
+
+def _of_ratio(b: Belief) -> tuple[Floats, Floats]:
+    """(G,) each: mean and variance of the groups' draws; nan for groups without items.
+
+    While few positive items are known a ratio is far from linear: where some hundred may have been
+    missed and ten found, it would be taken for ten times as certain as it is.
+    """
+    if "of_ratio" not in b._memo:
+        expected, spread = np.full((2, b.n_groups), np.nan)
+        if b.variants:
+            expected = mixed(b, lambda of: _of_ratio(of)[0])
+            spread = mixed(b, lambda of: _of_ratio(of)[1] + (_of_ratio(of)[0] - expected) ** 2)
+        else:
+            for g, law in enumerate(marginals(b)):
+                if law is not None:
+                    values, mass = law.atoms()
+                    expected[g] = values @ mass
+                    spread[g] = (values - expected[g]) ** 2 @ mass
+        b._memo["of_ratio"] = expected, spread
+    known: tuple[Floats, Floats] = b._memo["of_ratio"]
+    return known
 
 
 def marginals(b: Belief) -> list[Marginal | None]:

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from worker.core.belief import Belief, group_share, group_size, unlabelled
 from worker.core.moments import moments
+from worker.core.posterior import variance
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ def squared_error(b: Belief) -> float:
     known = moments(b)
     if known.total is not None:
         return known.total[1]
-    return float(np.nansum(group_share(b) * known.variance))
+    return float(np.nansum(group_share(b) * variance(b)))
 
 
 def drawn_drop(b: Belief, theta: Floats) -> Floats:

@@ -11,6 +11,7 @@ from worker.core.belief import Belief, by_group, group_size, unlabelled
 from worker.core.counts import beta_binomials, law_of_masses
 from worker.core.marginals import FiniteMarginal, first_from
 from worker.core.moments import moments
+from worker.core.posterior import mean, variance
 from worker.core.question import Which
 from worker.core.ranking import NEGLIGIBLE, greatest
 
@@ -153,13 +154,12 @@ def _of_normals(
     which: Which,
     tolerance: float,
 ) -> float:
-    known = moments(b)
-    mean = known.mean[filled] if which == "lowest" else -known.mean[filled]
-    sd = np.sqrt(known.variance[filled]) + _NARROWEST
-    low, high = mean[is_chosen] - 6 * sd[is_chosen], mean[is_chosen] + 6 * sd[is_chosen]
+    centre = mean(b)[filled] if which == "lowest" else -mean(b)[filled]
+    sd = np.sqrt(variance(b)[filled]) + _NARROWEST
+    low, high = centre[is_chosen] - 6 * sd[is_chosen], centre[is_chosen] + 6 * sd[is_chosen]
     edges = np.linspace(low.max(), high.max(), _N_EDGES)[:, None]
-    below = special.ndtr((edges - mean[is_chosen]) / sd[is_chosen]).prod(axis=1)
+    below = special.ndtr((edges - centre[is_chosen]) / sd[is_chosen]).prod(axis=1)
     middle = (edges[1:] + edges[:-1]) / 2 - tolerance
-    rivals = ~is_chosen & (mean - 6 * sd < float(edges[-1, 0]))
-    reach = special.ndtr((mean[rivals] - middle) / sd[rivals]).prod(axis=1)
+    rivals = ~is_chosen & (centre - 6 * sd < float(edges[-1, 0]))
+    reach = special.ndtr((centre[rivals] - middle) / sd[rivals]).prod(axis=1)
     return float(np.diff(below) @ reach)
