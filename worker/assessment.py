@@ -105,10 +105,15 @@ class Assessment:
         return self.pool.group_names if self.several is None else self.several.names
 
     def n_helpful(self, cells: Ints) -> int:
-        """How many items of the cells (C,) can tell something: all, but for models that agree."""
-        if self.several is None:
-            return int(cells.sum())
-        return int(self.several.helpful(cells).sum())
+        """How many items of the cells (C,) can tell something.
+
+        All, but for those on which models agree, and those of groups that are not compared.
+        """
+        if self.several is not None:
+            return int(self.several.helpful(cells).sum())
+        if self.question.task == "compare":
+            cells = cells[np.isin(self.pool.cell_group, self.question.pairs)]
+        return int(cells.sum())
 
     def refitted(self, belief: Belief) -> Belief:
         """The belief with its empirical prior fitted to all of its labels."""
@@ -158,7 +163,8 @@ class Assessment:
         """Ask the stop rule; the same tally always gets the same answer.
 
         Args:
-            left: items that can still get a label: not yet claimed, or claimed and open.
+            left: items that can still get a label: not yet claimed, or claimed and open; those that
+                can tell something (`n_helpful`).
             earlier: as `self.earlier` gives them; asked only if the plan wants several looks and
                 the rule holds now. Unless it held at all of them, with the same finding, the
                 question stays open.

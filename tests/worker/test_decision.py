@@ -11,6 +11,7 @@ import pytest
 
 from worker.assessment import Assessment, assess
 from worker.core.stopping import Verdict
+from worker.core.strategies import NothingLeft
 from worker.decision import compared, decision
 from worker.evaluator.measures import MEASURES
 from worker.evidence import groups
@@ -105,6 +106,20 @@ def test_several_groups_and_the_other_end(tmp_path):
 def test_a_comparison_names_both_groups_and_what_holds_between_them(tmp_path, right, words):
     work = assessment(tmp_path, "question: {task: compare, compare: [a, b]}\n")
     assert said_after(work, right).startswith(words)
+
+
+@pytest.mark.parametrize("population", ["finite", "infinite"])
+def test_a_comparison_ends_when_no_item_of_its_groups_is_left(tmp_path, population):
+    more = f"population: {population}\nstop: {{rope: {{epsilon: 0.02}}}}\n"
+    work = assessment(tmp_path, "question: {task: compare, compare: [[a, b], [b, d]]}\n" + more)
+    tally = tally_of(work, {"a": (2, 2), "b": (4, 2), "d": (3, 3)})  # two of a were given up
+    unclaimed = np.array([0, 0, 6, 0])
+    left = work.n_helpful(unclaimed)
+    verdict = work.decide(work.believe(tally), left, work.earlier(tally), unclaimed)
+    assert (left, verdict.reason, verdict.certain) == (0, "exhausted", False)
+    with pytest.raises(NothingLeft):
+        work.choose(work.believe(tally), unclaimed, 0 * unclaimed, claim=18)
+    assert work.n_helpful(np.array([1, 2, 4, 8])) == 11
 
 
 def test_many_pairs_are_counted_and_not_all_told(tmp_path):

@@ -154,6 +154,16 @@ def test_a_comparison_ends_when_its_groups_are_labelled_and_keeps_its_last_error
     assert len(run.rmse) == 2
 
 
+def test_a_comparison_that_nothing_decides_ends_without_a_conclusion(tmp_path):
+    question, rule = "{task: compare, compare: [cat, dog]}", "{rope: {confidence: 0.999999}}"
+    plan = write_plan(tmp_path, question=question, stop=rule, more="population: infinite\n")
+    assessment, outcome = at_work(plan)
+    stop = replay(assessment, outcome, Measures(N_ITEMS), seed=1, number=0).stop
+    assert stop is not None
+    of_pair = int(assessment.pool.group_size[:2].sum())
+    assert (stop.labels, stop.reason, stop.is_conclusive) == (of_pair, "exhausted", False)
+
+
 def test_a_run_survives_the_way_through_json(small):
     run = replay(*small, Measures(N_ITEMS, (10,)), seed=1, number=0)
     assert as_run(asdict(run)) == run

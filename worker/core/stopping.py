@@ -115,7 +115,7 @@ def decide(
 
     Args:
         spent: labelled items.
-        left: items that can still be claimed or are pending, in the whole pool.
+        left: items that can still be claimed or are pending, and whose labels would tell something.
         rng: for the one inexact rule (see `mrr_confidence`). Without it the draws are always the
             same, so that the same tally gives the same decision.
         guard: with it the rule holds only where the claim is true of all that is not ruled out at

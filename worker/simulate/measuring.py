@@ -131,6 +131,7 @@ class Log:
         """
         self.assessment, self.truth, self.measures = assessment, truth, measures
         self.question = assessment.question
+        self.n_helpful = assessment.n_helpful(assessment.pool.cell_size)  # others get no label
         self.stop: Stop | None = None
         self.n = 0
         self.mrr = list(ranks or ())
@@ -201,7 +202,7 @@ class Log:
         )
 
     def _look(self) -> None:
-        left, budget = self.assessment.pool.n_items - self.n, self.assessment.rule.budget
+        left, budget = self.n_helpful - self.n, self.assessment.rule.budget
         may_end = left == 0 or (budget is not None and self.n >= budget)
         may_end |= self.assessment.guard is not None  # then the posterior does not decide
         rule, parts = self.assessment.rule, self.belief.parts or (self.belief,)
