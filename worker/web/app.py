@@ -158,7 +158,8 @@ class Site:
         if not self._gate.may_steer(request, form.get("csrf", "")):
             raise HTTPException(403, "Sign in with ASSAY_DASHBOARD_TOKEN first; nothing was done.")
         more = form.get("more", "50")
-        if not more.isdecimal() or not 1 <= int(more[:8]) <= 1_000_000:
+        # More digits than the largest has are no number to read: int() itself refuses thousands.
+        if not more.isdecimal() or len(more) > 7 or not 1 <= int(more) <= 1_000_000:
             raise HTTPException(400, f"Labels to add: came {more[:20]!r}, expected 1 to 1,000,000.")
         office = self._sight.office
         if action == "resume":
