@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 import socket
 from collections.abc import Callable
 from threading import Event, Thread
@@ -52,8 +53,6 @@ def serve(
     here = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
     base = public_url or here
     office.state.set(RECEIVER, base)
-    say(f"Webhooks are received at {base}")
-    say(f"The dashboard is at {here}/")
     quick = Office(office.settings, office.url, is_patient=False)
 
     def wake(assessment: str) -> bool:
@@ -72,6 +71,16 @@ def serve(
         timeout_graceful_shutdown=GRACE_S,
     )
     server = uvicorn.Server(config)
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    # uvicorn raises a signal again once it has ended for it, and by default that would end us
+    # before our own end.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    say(f"Webhooks are received at {base}")
+    say(f"The dashboard is at {here}/")
     ended = Event()
     hooking = Thread(target=_keep_hooked, args=(office, base, secret, ended, say))
     hooking.start()
