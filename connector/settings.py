@@ -52,7 +52,7 @@ def label_studio_settings(
             "the address of Label Studio (or `label_studio.url` in the plan)",
             "http://localhost:8080",
         )
-    if not _is_address(address):
+    if not is_address(address):
         raise ConnectorError(
             f"{address!r} is not an address of Label Studio; expected http://host:port or https://host"
         )
@@ -104,7 +104,7 @@ def other_servers(environ: Mapping[str, str] | None = None) -> dict[str, str]:
             continue
         # never the line itself: it holds a token
         where = f"names {path}, whose line {number}"
-        if len(words) != 2 or not _is_address(words[0]):
+        if len(words) != 2 or not is_address(words[0]):
             text = "is not an address and a token, as in `https://labels.example.org <token>`"
             raise UnusableSecret(SERVERS, f"{where} {text}")
         place = _normal(words[0])
@@ -119,13 +119,14 @@ def other_servers(environ: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def _normal(address: str) -> str:
     """An address as it is compared: case and the last slashes do not matter, all else does."""
-    parts = urlsplit(address.rstrip("/")) if _is_address(address) else None
+    parts = urlsplit(address.rstrip("/")) if is_address(address) else None
     if parts is None:
         return address
     return parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower()).geturl()
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
+    """Whether `text` is an http(s) address with a host."""
     try:
         parts = urlsplit(text)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

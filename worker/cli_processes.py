@@ -8,6 +8,7 @@ from threading import Event
 
 import click
 
+from connector.settings import is_address
 from worker.cli_parts import LOGS, office_here, say
 
 PORT = click.IntRange(0, 65535)
@@ -55,12 +56,25 @@ HOST = click.option(
 )
 
 
+def _checked_url(_context: click.Context, _option: click.Parameter, url: str | None) -> str | None:
+    if url is not None and not is_address(url):
+        raise click.BadParameter(
+            f"{url!r} is no address; expected http://host:port or https://host."
+        )
+    return url
+
+
+PUBLIC_URL = click.option(
+    "--public-url",
+    callback=_checked_url,
+    help="How Label Studio reaches the receiver, if not by host and port.",
+)
+
+
 @click.command()
 @HOST
 @click.option("--port", type=PORT, default=8765, show_default=True, help="0: any free one.")
-@click.option(
-    "--public-url", help="How Label Studio reaches the receiver, if not by host and port."
-)
+@PUBLIC_URL
 @LOGS
 def serve(host: str, port: int, public_url: str | None) -> None:
     """Receive Label Studio's webhooks, and show the dashboard, /metrics and /readyz."""
@@ -81,7 +95,7 @@ def serve(host: str, port: int, public_url: str | None) -> None:
     show_default=True,
     help="Of receiver and dashboard; 0: any free one.",
 )
-@click.option("--public-url", help="How Label Studio reaches the receiver.")
+@PUBLIC_URL
 @click.option(
     "--every", type=SECONDS, default=3.0, show_default=True, help="The watcher's seconds."
 )

@@ -222,6 +222,16 @@ def test_a_number_out_of_its_range_is_wrong_use(assay, arguments):
     assert "is not in the range" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["serve", "up"])
+@pytest.mark.parametrize(
+    "url", ["nonsense", "assay.example.org:8765", "ftp://a.example", "http://"]
+)
+def test_a_public_url_that_is_no_address_is_wrong_use(assay, command, url):
+    result = assay(command, "--public-url", url)
+    assert result.exit_code == 2
+    assert f"'{url}' is no address; expected http://host:port or https://host" in result.stderr
+
+
 def test_a_plan_in_a_folder_that_is_not_there_is_one_message_with_its_path(assay):
     message = failed(assay("init", "p.csv", "--plan", "nowhere/plan.yaml"))
     assert message == "Error: nowhere/plan.yaml: No such file or directory.\n"
