@@ -67,7 +67,8 @@ def _checked_url(_context: click.Context, _option: click.Parameter, url: str | N
 PUBLIC_URL = click.option(
     "--public-url",
     callback=_checked_url,
-    help="How Label Studio reaches the receiver, if not by host and port.",
+    help="How Label Studio and people reach it, if not by host and port. "
+    "Any but a loopback one needs ASSAY_DASHBOARD_TOKEN.",
 )
 
 

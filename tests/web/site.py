@@ -108,10 +108,11 @@ def dashboard(
     token: str | None = TOKEN,
     host: str = "127.0.0.1",
     port: int = 0,
+    public_url: str | None = None,
 ) -> Iterator[str]:
     """The dashboard, as `assay serve` runs it; give its address.
 
-    host: what the gate is told; we listen on loopback in any case.
+    host, public_url: what the gate is told; we listen on loopback in any case.
     """
     listener = _listen("127.0.0.1", port)
     quick = Office(office.settings, office.url, is_patient=False)
@@ -123,7 +124,7 @@ def dashboard(
 
     app = website(
         Sight(quick),
-        gate(host, None, environ),
+        gate(host, public_url, environ),
         receiver(SECRET, wake),
         lambda: server.should_exit,
     )

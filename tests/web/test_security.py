@@ -192,6 +192,29 @@ def test_loopback_needs_no_token(host: str) -> None:
     assert gate(host, None, {}).is_local
 
 
+@pytest.mark.parametrize("asked", ["assay.example.org", "localhost", "127.0.0.1:8765", "other"])
+def test_behind_a_proxy_everybody_needs_the_token_whatever_name_the_proxy_asks_for(
+    office: Office, begun: Begun, asked: str
+) -> None:
+    host = {"host": asked}
+    with dashboard(office, public_url="https://assay.example.org") as url:
+        for path in ("/", "/metrics", f"/a/{begun.id}"):
+            assert httpx.get(url + path, headers=host).status_code == 401
+            assert httpx.get(url + path, headers=host | BEARER).status_code == 200
+        sent = host | {"X-Assay-Secret": SECRET}
+        body = {"action": "ANNOTATION_CREATED"}
+        assert httpx.post(f"{url}/hook/{begun.id}", headers=sent, json=body).status_code == 200
+        page = host | BEARER | {"origin": "https://assay.example.org"}
+        assert httpx.post(f"{url}/a/{begun.id}/pause", headers=page).status_code == 303
+    with pytest.raises(MissingSetting, match=r"others can reach at assay\.example\.org"):
+        gate("127.0.0.1", "https://assay.example.org", {})
+
+
+@pytest.mark.parametrize("public", ["http://localhost:9", "http://127.0.0.2", "http://[::1]:9"])
+def test_a_public_address_on_loopback_needs_no_token(public: str) -> None:
+    assert gate("127.0.0.1", public, {}).is_local
+
+
 def test_without_a_token_it_says_how_to_steer(office: Office, begun: Begun) -> None:
     with dashboard(office, token=None) as url:
         assert "Set ASSAY_DASHBOARD_TOKEN to steer" in httpx.get(f"{url}/a/{begun.id}").text

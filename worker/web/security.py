@@ -1,7 +1,8 @@
 """Who may read and who may steer: the token, the session, where a request may come from.
 
 On loopback reading is free and the name that is asked for must be a local one, or any web page
-could read us by rebinding its own name to 127.0.0.1. Elsewhere everything needs the token.
+could read us by rebinding its own name to 127.0.0.1. Elsewhere everything needs the token; also
+where a public address that is not loopback says that a proxy lets others in.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Gate:
 
     @property
     def is_local(self) -> bool:
-        """Whether we are bound to loopback, where reading is free."""
+        """Whether only this machine reaches us, where reading is free."""
         return self.names is not None
 
     def is_named(self, headers: Headers) -> bool:
@@ -112,7 +113,7 @@ class Gate:
 
 
 def gate(host: str, public_url: str | None, environ: Mapping[str, str] | None = None) -> Gate:
-    """Return the gate of a dashboard that is bound to `host`.
+    """Return the gate of a dashboard that is bound to `host`, and that others know by `public_url`.
 
     Raises:
         MissingSetting: others than this machine can reach it, and there is no token.
@@ -121,13 +122,17 @@ def gate(host: str, public_url: str | None, environ: Mapping[str, str] | None = 
     token = (secret("ASSAY_DASHBOARD_TOKEN", environ) or "").strip() or None
     public = urlsplit(public_url or "")
     is_secure = public.scheme == "https"
-    if is_loopback(host):
+    # What a proxy sends comes from this machine, and may ask for one of its names.
+    is_behind_proxy = public.hostname is not None and not is_loopback(public.hostname)
+    if is_loopback(host) and not is_behind_proxy:
         return Gate(token, _LOCAL | {host}, public.netloc or None, is_secure)
     if token is None:
+        place = public.hostname if is_loopback(host) else host
         raise MissingSetting(
             "ASSAY_DASHBOARD_TOKEN",
-            f"the token that opens the dashboard, which others can reach at {host} (or bind it to "
-            "127.0.0.1); or ASSAY_DASHBOARD_TOKEN_FILE names a file that holds it",
+            f"the token that opens the dashboard, which others can reach at {place} (or bind it to "
+            "127.0.0.1, and give it no --public-url but a loopback one); or "
+            "ASSAY_DASHBOARD_TOKEN_FILE names a file that holds it",
             "$(openssl rand -hex 24)",
         )
     return Gate(token, None, public.netloc or None, is_secure)
@@ -166,7 +171,11 @@ class Guarded:
         gate, path, headers = self._gate, request.scope["path"], request.headers
         if not gate.is_named(headers):
             names = ", ".join(sorted(gate.names or ()))
-            return PlainTextResponse(f"This dashboard is for this machine only: {names}.", 421)
+            return PlainTextResponse(
+                f"This dashboard is for this machine only: {names}. For others behind a proxy, "
+                "start it with their address as --public-url.",
+                421,
+            )
         if request.scope["method"] not in ("GET", "HEAD") and not gate.is_ours(headers):
             return PlainTextResponse("This request comes from another site; nothing was done.", 403)
         if path == "/login" or gate.may_read(request):
