@@ -117,6 +117,31 @@ def other_servers(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     return tokens
 
 
+def people_url(url: str, environ: Mapping[str, str] | None = None) -> str:
+    """Return where people open the Label Studio that we reach at `url`.
+
+    LABEL_STUDIO_PUBLIC_URL says it of the one at LABEL_STUDIO_URL; another one has one address.
+
+    Raises:
+        ConnectorError: LABEL_STUDIO_PUBLIC_URL is not an http(s) URL.
+    """
+    env = os.environ if environ is None else environ
+    public = env.get("LABEL_STUDIO_PUBLIC_URL", "")
+    if public and not is_address(public):
+        raise ConnectorError(
+            f"LABEL_STUDIO_PUBLIC_URL is {public!r}, which is not an address of Label Studio; "
+            "expected http://host:port or https://host; leave it empty if people use "
+            "LABEL_STUDIO_URL"
+        )
+    is_own = _normal(url) == _normal(env.get("LABEL_STUDIO_URL", ""))
+    return public.rstrip("/") if public and is_own else url
+
+
+def project_page(url: str, project: int) -> str:
+    """Return the page of a project, of the Label Studio that we reach at `url`, for people."""
+    return f"{people_url(url)}/projects/{project}/data"
+
+
 def _normal(address: str) -> str:
     """An address as it is compared: case and the last slashes do not matter, all else does."""
     parts = urlsplit(address.rstrip("/")) if is_address(address) else None

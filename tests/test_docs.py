@@ -43,6 +43,7 @@ def test_every_key_of_the_plan_is_in_the_readme(key):
     "name",
     [
         "LABEL_STUDIO_URL",
+        "LABEL_STUDIO_PUBLIC_URL",
         "LABEL_STUDIO_API_KEY",
         "LABEL_STUDIO_SERVERS_FILE",
         "ASSAY_WEBHOOK_SECRET",

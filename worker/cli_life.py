@@ -16,11 +16,12 @@ from worker.cli_parts import ASSESSMENT, JSON, PLAN, office_here, quiet_if, show
 @JSON
 def start(plan: Path, as_json: bool) -> None:
     """Begin the assessment of a PLAN (workers do the rest: see `up`)."""
+    from connector.settings import project_page
     from worker.starting import start as begin
 
     with office_here() as office:
         header = begin(plan, office, quiet_if(as_json))
-    page = f"{header.url}/projects/{header.project}/data"
+    page = project_page(header.url, header.project)
     show(
         {"assessment": header.assessment, "project": header.project, "page": page},
         as_json,

@@ -62,7 +62,7 @@ def run(*, by_hand: bool, keep: bool, stop: Event) -> None:
             "ASSAY_WEBHOOK_SECRET",
         ):
             os.environ.pop(f"{name}_FILE", None)
-        for name in ("REDIS_URL", "ASSAY_STATE_URL"):
+        for name in ("REDIS_URL", "ASSAY_STATE_URL", "LABEL_STUDIO_PUBLIC_URL"):
             os.environ.pop(name, None)
         with server(home, None) as url:
             office = Office(settings, url)

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from connector.settings import project_page
 from worker.annotating import waiting_text
 from worker.doctor import Finding
 from worker.plan import Plan
@@ -36,7 +37,7 @@ def status_text(s: Status) -> str:
         lines.append(f"{waiting_text(s.waiting)}.")
     if s.continues is not None:
         lines += [line for text in s.continues["text"] for line in textwrap.wrap(text, WIDTH)]
-    lines.append(f"Label Studio: {s.header.url}/projects/{s.header.project}/data")
+    lines.append(f"Label Studio: {project_page(s.header.url, s.header.project)}")
     if s.retired:
         what = ", ".join(f"{n} {state}" for state, n in sorted(s.retired.items()))
         lines.append(f"Given up, and counted as unlabelled: {what}.")

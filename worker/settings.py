@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from connector.settings import secret
+from connector.settings import people_url, secret
 
 # All that a file may hold instead of a variable; besides them ASSAY_NOTIFY_... of the plan.
 SECRETS = (
@@ -52,8 +52,10 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
     Raises:
         UnusableSecret: the file of an address cannot be used.
+        ConnectorError: LABEL_STUDIO_PUBLIC_URL is not an http(s) URL.
     """
     env = os.environ if environ is None else environ
+    people_url("", env)  # one that is wrong is found here, and not on a page
     return Settings(
         home=Path(env.get("ASSAY_HOME") or ".assay").absolute(),
         redis_url=secret("REDIS_URL", env),

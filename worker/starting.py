@@ -12,7 +12,7 @@ from connector.desk import connect as connect_label_studio
 from connector.errors import BadConfig
 from connector.labels import Schema, read_schema, shown_keys, write_config
 from connector.project import attach_project, create_project
-from connector.settings import label_studio_settings
+from connector.settings import label_studio_settings, project_page
 from worker.assessment import assess, reopen
 from worker.ledger import AlreadyStarted, Header
 from worker.office import Office
@@ -188,7 +188,7 @@ def start_or_go_on(path: Path, office: Office, say: Callable[[str], None]) -> st
         if (begun.report, begun.notify) != (plan.report, plan.notify):
             say("Note: reports and notices go on as they were when the assessment was started.")
         verb = "Going on with"
-    page = f"{header.url}/projects/{header.project}/data"
+    page = project_page(header.url, header.project)
     return f"{verb} {header.assessment}. Annotators label in {page} (the button Label All Tasks)."
 
 

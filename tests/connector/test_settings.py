@@ -8,7 +8,13 @@ from typing import ClassVar
 import pytest
 
 from connector.errors import ConnectorError, MissingSetting, UnusableSecret
-from connector.settings import LARGEST_SECRET, label_studio_settings, secret, webhook_secret
+from connector.settings import (
+    LARGEST_SECRET,
+    label_studio_settings,
+    people_url,
+    secret,
+    webhook_secret,
+)
 
 TOKEN = {"LABEL_STUDIO_API_KEY": "s3cret-token"}
 
@@ -56,6 +62,18 @@ def test_what_is_no_address_is_refused_with_a_form_that_is(address: str) -> None
 def test_a_port_or_host_that_cannot_be_is_refused(address: str) -> None:
     with pytest.raises(ConnectorError, match=r"expected http://host:port"):
         label_studio_settings(address, TOKEN)
+
+
+def test_people_have_an_address_of_their_own_for_the_server_of_label_studio_url_only() -> None:
+    env = {
+        "LABEL_STUDIO_URL": "http://inside:8080/",
+        "LABEL_STUDIO_PUBLIC_URL": "https://labels.example/",
+    }
+    assert people_url("http://inside:8080", env) == "https://labels.example"
+    assert people_url("https://another.example", env) == "https://another.example"
+    assert people_url("http://inside:8080", env | {"LABEL_STUDIO_PUBLIC_URL": ""}) == (
+        "http://inside:8080"
+    )
 
 
 def test_the_webhook_secret_must_be_set() -> None:

@@ -115,5 +115,10 @@ def test_label_studio_takes_the_receivers_address() -> None:
     assert host in SERVICES["receiver"]["networks"]["default"]["aliases"]
 
 
+def test_people_are_shown_label_studio_where_it_says_that_it_is() -> None:
+    shown = {SERVICES[name]["environment"]["LABEL_STUDIO_PUBLIC_URL"] for name in OURS}
+    assert shown == {SERVICES["label-studio"]["environment"]["LABEL_STUDIO_HOST"]}
+
+
 def test_the_watcher_knows_no_more_than_where_the_state_is() -> None:
     assert SERVICES["watcher"]["secrets"] == ["redis_url"]

@@ -12,11 +12,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from rq import Queue
 from rq.serializers import JSONSerializer
 
+from connector.errors import ConnectorError
 from tests.web.site import SECRET, Begun, begin, dashboard, forget
 from worker.counters import count_failure, count_turn, counters
 from worker.office import QUEUE, Office
+from worker.printing import status_text
+from worker.report.gathering import gather
 from worker.schedule import HEARTBEAT
-from worker.settings import Settings
+from worker.settings import Settings, read_settings
 from worker.status import status_of
 from worker.steering import stop
 from worker.web.sight import Sight
@@ -30,6 +33,20 @@ def metrics(url: str, begun: Begun) -> dict[str, float]:
             if sample.labels.get("assessment", begun.id) == begun.id:
                 found[sample.name + sample.labels.get("le", "")] = sample.value
     return found
+
+
+def test_people_are_led_to_label_studio_where_they_reach_it(
+    url: str, begun: Begun, office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEL_STUDIO_URL", begun.header.url)
+    monkeypatch.setenv("LABEL_STUDIO_PUBLIC_URL", "https://labels.example/")
+    there = "https://labels.example/projects/1/data"
+    assert f'<a href="{there}">' in httpx.get(f"{url}/a/{begun.id}").text
+    assert f"Label Studio: {there}\n" in status_text(status_of(office, begun.id))
+    report = gather(begun.work, begun.header, begun.ledger)
+    assert report.reproduce["url"] == "https://labels.example"
+    with pytest.raises(ConnectorError, match=r"LABEL_STUDIO_PUBLIC_URL is 'labels\.example'"):
+        read_settings({"LABEL_STUDIO_PUBLIC_URL": "labels.example"})
 
 
 def test_a_page_says_what_the_status_says(url: str, begun: Begun, office: Office) -> None:

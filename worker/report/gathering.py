@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from connector.settings import people_url
 from worker.assessment import Assessment
 from worker.changing import continuation
 from worker.core.belief import Belief, group_share, group_size
@@ -259,7 +260,7 @@ def _reproduce(work: Assessment, header: Header) -> dict[str, Any]:
         "strata": plan.pool.strata,
         "versions": versions(),
         "project": header.project,
-        "url": header.url,
+        "url": people_url(header.url),
         "commands": [f"assay replay {header.assessment}", f"assay export {header.assessment}"],
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from connector.settings import project_page
 from worker.annotating import waiting_text
 from worker.assessment import Assessment
 from worker.errors import AssayError
@@ -60,6 +61,7 @@ def detail(sight: Sight, assessment: str) -> dict[str, Any]:
     rows = sorted(filled, key=lambda g: float(g["mean"]), reverse=status.which == "highest")
     return {
         "s": status,
+        "project": project_page(status.header.url, status.header.project),
         "t": traffic,
         "crew": crew,
         "now": traffic.now,
