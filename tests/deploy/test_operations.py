@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,17 @@ COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 def test_every_secret_is_made(name: str) -> None:
     made = "\n".join(re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
     assert name in made
+
+
+def test_after_the_first_start_others_may_read_the_plans_and_not_the_secrets(
+    tmp_path: Path,
+) -> None:
+    begin, go_on = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[:2]
+    script = f'docker() {{ :; }}\n{begin}echo "assessment: a" > plans/plan.yaml\n{go_on}'
+    subprocess.run(["sh", "-euc", script], cwd=tmp_path, check=True)
+    assert (tmp_path / "plans").stat().st_mode & 0o005 == 0o005
+    assert (tmp_path / "plans" / "plan.yaml").stat().st_mode & 0o004
+    assert (tmp_path / "secrets").stat().st_mode & 0o077 == 0
 
 
 def test_every_command_is_one_of_ours() -> None:
