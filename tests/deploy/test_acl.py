@@ -11,7 +11,7 @@ from redis import Redis
 from redis.exceptions import AuthenticationError, NoPermissionError, ResponseError
 
 from connector.local import LabelStudioServer
-from tests.deploy.guarded import Guarded, guarded_server
+from tests.deploy.guarded import DEPLOY, Guarded, guarded_server
 from tests.live.pools import SignUp, insects, label_until_stopped
 from tests.live.service import eventually, service
 from worker.office import Office
@@ -135,3 +135,15 @@ def test_nobody_gets_in_without_the_password(guarded: Guarded) -> None:
             pytest.raises((AuthenticationError, NoPermissionError)),
         ):
             db.ping()
+
+
+def test_a_new_password_takes_the_place_of_the_old_one_at_a_restart(tmp_path: Path) -> None:
+    with guarded_server(tmp_path, "old") as before, connect(before.url) as db:
+        db.set("assay:kept", "yes")
+    with guarded_server(tmp_path, "new") as after:
+        with connect(after.url) as db:
+            assert db.get("assay:kept") == "yes"
+        old = after.url.replace(":new@", ":old@")
+        with connect(old, is_patient=False) as db, pytest.raises(AuthenticationError):
+            db.ping()
+    assert "SETUSER" not in (DEPLOY / "operations.md").read_text(encoding="utf-8")
