@@ -13,7 +13,8 @@ import pytest
 from worker.cli import cli
 from worker.settings import SECRETS
 
-UNITS = sorted((Path(__file__).parents[2] / "deploy" / "systemd").glob("*.service"))
+DEPLOY = Path(__file__).parents[2] / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 HARDENED = {
     "NoNewPrivileges": "yes",
     "ProtectSystem": "strict",
@@ -54,6 +55,27 @@ def test_there_is_one_for_every_process() -> None:
         "assay-watcher.service",
         "assay-worker@.service",
     ]
+
+
+def test_commands_get_user_settings_and_secrets_as_a_worker_does() -> None:
+    page = (DEPLOY / "operations.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```sh\n(as_assay\(\).*?)^```", page, re.MULTILINE | re.DOTALL)
+    script = "systemd-run() { printf '%s\\n' \"$*\"; }\n" + block
+    told = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, check=True)
+    worker = keys(DEPLOY / "systemd" / "assay-worker@.service")
+    for line in told.stdout.splitlines():
+        options, _, command = line.partition(" /usr/bin/env ")
+        assert f"--uid={worker['User'][0]} --gid={worker['Group'][0]}" in options
+        for option in re.findall(r"-p (\S+)", options):
+            name, _, value = option.partition("=")
+            assert value in worker[name], option
+        handed = set(re.findall(r"LoadCredential=(\w+):", options))
+        named = re.findall(r"(\w+_FILE)=\$\{CREDENTIALS_DIRECTORY\}/(\w+)", command)
+        assert {secret for _, secret in named} == handed == {"redis_url", "label_studio_api_key"}
+        assert {f"{name}=%d/{secret}" for name, secret in named} <= set(worker["Environment"])
+    ran = re.findall(r"/opt/assay/bin/assay (\w+)", told.stdout)
+    assert ran == ["doctor", "start", "report"]
+    assert set(ran) <= set(cli.commands)
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
