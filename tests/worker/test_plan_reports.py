@@ -1,5 +1,6 @@
 """The parts of the plan about reports and notices: what is taken, and what each mistake is told."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,23 @@ def test_without_a_word_nothing_is_scheduled_and_nobody_is_told(tmp_path):
     assert (plan.report.keep, plan.report.names, plan.report.timezone) == (30, False, "UTC")
     assert plan.notify == ()
     assert plan.stall_after == "4h"
+
+
+def test_the_readme_s_example_of_notices_is_read_as_it_stands(tmp_path):
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(notify:\n.*?)```", readme, re.DOTALL)
+    (tmp_path / "plan.yaml").write_text(SMALLEST + block)
+    slack, webhook = load_plan(tmp_path / "plan.yaml").notify
+    assert (slack.kind, webhook.on) == ("slack", ("decision", "failure"))
+
+
+def test_classes_may_be_called_yes_no_on_and_off_without_quotes(tmp_path):
+    text = SMALLEST.replace("data:", "classes: [yes, No, on, off, n], data:")
+    (tmp_path / "plan.yaml").write_text(f"{text}report: {{names: true}}\n")
+    plan = load_plan(tmp_path / "plan.yaml")
+    assert plan.pool.classes == ("yes", "No", "on", "off", "n")
+    assert plan.report.names is True
+    assert yaml.safe_load("[yes, off]") == [True, False]  # elsewhere YAML is as it was
 
 
 @pytest.mark.parametrize(

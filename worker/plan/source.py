@@ -24,6 +24,14 @@ class _Loader(yaml.SafeLoader):
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+"), list("-+0123456789")
 )
+# It takes yes, no, on and off for true and false, but `notify` has a key `on`, and classes are
+# called so. Words in t and f keep theirs: true and false.
+for _letter in "oOyYnN":
+    _Loader.yaml_implicit_resolvers[_letter] = [
+        (tag, pattern)
+        for tag, pattern in _Loader.yaml_implicit_resolvers[_letter]
+        if tag != "tag:yaml.org,2002:bool"
+    ]
 
 _LONGEST_NUMBER = 100
 
