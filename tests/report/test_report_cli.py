@@ -60,6 +60,16 @@ def test_two_are_set_side_by_side(assay, tmp_path):
     assert (told["a"]["assessment"], told["b"]["assessment"]) == ("one", "two")
 
 
+def test_a_comparison_among_the_reports_is_none_of_them(assay, tmp_path):
+    folder = tmp_path / "home" / "assessments" / "one" / "reports"
+    result = assay("--compare", "one", "two", "--to", str(folder))
+    assert result.exit_code == 0, result.output
+    result = assay("one")
+    assert result.exit_code == 0, result.output
+    (listed,) = json.loads((folder / "index.json").read_text())["reports"]
+    assert listed["assessment"] == "one"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -14,6 +14,7 @@ from worker.telling import write_whole
 
 _STEM = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]{0,63})-([0-9]{8}T[0-9]{6}Z)")
 SUFFIXES = (".html", ".json", ".csv")
+_FACTS = ("assessment", "title", "made_at", "status", "labels", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,9 @@ def entries(folder: Path, assessment: str | None = None) -> list[Entry]:
     for stem in _stems(folder, assessment):
         raw = _read(folder / f"{stem}.json")
         if raw is not None:
-            facts = {key: raw[key] for key in ("title", "made_at", "status", "labels", "text")}
+            facts = [raw[key] for key in _FACTS]
             files = [f"{stem}{suffix}" for suffix in SUFFIXES]
-            found.append(Entry(raw["assessment"], *facts.values(), *files))
+            found.append(Entry(*facts, *files))
     return found
 
 
@@ -98,9 +99,13 @@ def _stems(folder: Path, assessment: str | None) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """A report's JSON; None if it is gone meanwhile, or of another version."""
+    """A report's JSON; None if it is gone meanwhile, of another version, or none of a report.
+
+    A comparison may lie in the folder, too, under a name that looks like that of a report.
+    """
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return raw if isinstance(raw, dict) and raw.get("version") == 1 else None
+    is_ours = isinstance(raw, dict) and raw.get("version") == 1 and all(k in raw for k in _FACTS)
+    return raw if is_ours else None
