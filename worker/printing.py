@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -53,7 +54,10 @@ def status_text(s: Status) -> str:
         lines.append(f"The last scheduled report failed: {s.report_error}")
     for notice in s.undelivered[-3:]:
         lines.append(f"Not delivered, and given up: {notice}.")
-    return "\n".join(lines) + "\n\n" + _groups_table(s)
+    tables = [_groups_table(s)] if s.groups else []
+    if s.models is not None and s.models["differences"]:
+        tables.append(_differences_table(s.models["differences"]))
+    return "\n\n".join(["\n".join(lines), *tables])
 
 
 def _groups_table(s: Status) -> str:
@@ -72,10 +76,34 @@ def _groups_table(s: Status) -> str:
             f"{g['mean']:.3f}",
             f"{g['low']:.3f} to {g['high']:.3f}",
         )
+    return _printed(table, len(shown) - MOST_GROUPS, "groups")
+
+
+def _differences_table(differences: list[dict[str, Any]]) -> str:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("first less second")
+    for title in ("differ", "labelled", "mean", "95% interval"):
+        table.add_column(title, justify="right")
+    for title in ("P(first)", "P(equal)", "P(second)"):  # that it is the better one
+        table.add_column(title, justify="right")
+    for row in differences[:MOST_GROUPS]:
+        table.add_row(
+            f"{row['first']} − {row['second']}, {row['group']}",
+            f"{row['disagreed']:,}",
+            f"{row['labelled']:,}",
+            f"{row['mean']:+.3f}",
+            f"{row['low']:+.3f} to {row['high']:+.3f}",
+            f"{row['above']:.3f}",
+            f"{row['within']:.3f}",
+            f"{row['below']:.3f}",
+        )
+    return _printed(table, len(differences) - MOST_GROUPS, "differences")
+
+
+def _printed(table: Table, more: int, what: str) -> str:
     out = io.StringIO()
     Console(file=out, width=WIDTH, highlight=False, markup=False).print(table)
-    more = len(shown) - MOST_GROUPS
-    return out.getvalue().rstrip() + (f"\n... and {more} more groups" if more > 0 else "")
+    return out.getvalue().rstrip() + (f"\n... and {more} more {what}" if more > 0 else "")
 
 
 def pool_text(plan: Plan, pool: Pool) -> str:

@@ -16,6 +16,7 @@ from worker.loop import look
 from worker.notices.outbox import given_up
 from worker.office import Office
 from worker.report.progress import forecast, to_be_had
+from worker.rivals import models_of
 from worker.wording import headline
 
 
@@ -39,7 +40,8 @@ class Status:
     revision: int
     metric: str
     which: str  # the groups of interest: lowest or highest
-    groups: list[dict[str, Any]]
+    groups: list[dict[str, Any]]  # none where models are compared: `models` has the differences
+    models: dict[str, Any] | None  # of several models: `rivals.models_of`
     decision: dict[str, Any] | None
     review: dict[str, Any] | None  # the latest word on the decision, if labels changed since
     foreign_tasks: int
@@ -70,6 +72,7 @@ class Status:
             "revision": self.revision,
             "metric": self.metric,
             "groups": self.groups,
+            "models": self.models,
             "decision": self.decision,
             "review": self.review,
             "foreign_tasks": self.foreign_tasks,
@@ -130,6 +133,7 @@ def status_of(office: Office, assessment: str, work: Assessment | None = None) -
         metric=work.plan.metric,
         which=work.question.which,
         groups=groups(work, belief),
+        models=None if work.several is None else models_of(work.several, belief, verdict),
         decision=stop,
         review=review,
         foreign_tasks=sum(not item for *_, item in ledger.tasks().values()),

@@ -14,8 +14,10 @@ from rq.serializers import JSONSerializer
 
 from connector.errors import ConnectorError
 from tests.web.site import SECRET, Begun, begin, dashboard, forget
+from tests.worker.models_pool import header_of, plan_of, values_of, write_models
 from worker.counters import count_failure, count_turn, counters
 from worker.office import QUEUE, Office
+from worker.pool import compile_pool
 from worker.printing import status_text
 from worker.report.gathering import gather
 from worker.schedule import HEARTBEAT
@@ -66,6 +68,32 @@ def test_a_page_says_what_the_status_says(url: str, begun: Begun, office: Office
     assert shown == status.as_json() | {
         name: shown[name] for name in ("open_items", "polled_at", "error")
     }
+
+
+def test_of_models_that_are_compared_the_differences_are_shown_and_no_empty_table(
+    url: str, office: Office, tmp_path: Path, assessment_id: str
+) -> None:
+    write_models(tmp_path, {"old": 0.6, "new": 0.85}, n=60)
+    values = values_of(["old", "new"], {"task": "compare"}) | {"assessment": assessment_id}
+    plan = plan_of(tmp_path, values)
+    office.enter(assessment_id)
+    office.ledger(assessment_id).begin(header_of(plan, compile_pool(plan, office.settings.pools)))
+    try:
+        status = status_of(office, assessment_id)
+        page = httpx.get(f"{url}/a/{assessment_id}").text
+        told = httpx.get(f"{url}/a/{assessment_id}/status.json").json()
+    finally:
+        forget(office, assessment_id)
+    (row,) = told["models"]["differences"]
+    assert (row["first"], row["second"], row["group"]) == ("old", "new", "all items")
+    assert row["disagreed"] > 0
+    ends = f"{row['low']:+.4f} to {row['high']:+.4f}"
+    assert ends in page
+    assert "<tbody>\n</tbody>" not in page
+    head, line = status_text(status).splitlines()[-2:]
+    assert head.startswith("first less second")
+    assert line.startswith("old − new, all items")
+    assert f"{row['low']:+.3f} to {row['high']:+.3f}" in line
 
 
 def test_items_that_wait_for_more_votes_are_counted_also_before_any_outcome_changes(

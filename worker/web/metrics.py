@@ -100,7 +100,9 @@ def _of_traffic(traffic: Traffic) -> set[tuple[str, float]]:
 
 
 def _of_status(status: Status) -> set[tuple[str, float]]:
-    widths = [group["high"] - group["low"] for group in status.groups if group["size"]]
+    rows = [group for group in status.groups if group["size"]]
+    rows += status.models["differences"] if status.models is not None else []
+    widths = [row["high"] - row["low"] for row in rows]
     found = {
         ("assay_pool_items", float(status.pool_items)),
         ("assay_posterior_width_max", float(max(widths, default=0.0))),

@@ -59,6 +59,7 @@ def detail(sight: Sight, assessment: str) -> dict[str, Any]:
     work, traffic = sight.work(assessment), sight.traffic(assessment, crew)
     filled = [group for group in status.groups if group["size"]]
     rows = sorted(filled, key=lambda g: float(g["mean"]), reverse=status.which == "highest")
+    differences = status.models["differences"] if status.models is not None else []
     return {
         "s": status,
         "project": project_page(status.header.url, status.header.project),
@@ -73,8 +74,9 @@ def detail(sight: Sight, assessment: str) -> dict[str, Any]:
         "guarantee_means": guarantee_means(work),
         "progress": progress(status, work),
         "groups": rows[:MOST_GROUPS],
-        "n_more": len(rows) - MOST_GROUPS,
-        "scale": scale(status.metric, rows),
+        "differences": differences[:MOST_GROUPS],
+        "n_more": max(len(rows), len(differences)) - MOST_GROUPS,
+        "scale": scale("difference", differences) if differences else scale(status.metric, rows),
         "chosen": frozenset(status.decision["chosen"]) if status.decision else frozenset(),
         "reports": pages(sight.reports(assessment), assessment),
     }
