@@ -87,8 +87,7 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
     if question.task == "identify":
         chosen = [names[g] for g in verdict.chosen]
         is_one = len(chosen) == 1
-        is_class = assessment.plan.pool.groups == "predicted_class"
-        noun = "class" if is_class and _is_of_groups(assessment) else "group"
+        noun = noun_of(assessment)
         extreme = words.lowest if question.which == "lowest" else words.highest
         what = extreme.format(noun if is_one else {"class": "classes", "group": "groups"}[noun])
         verb = "is the" if is_one else f"are the {len(chosen)}"
@@ -118,9 +117,10 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
     return f"the widest {held} of a group's {words.name} is {asked}"
 
 
-def _is_of_groups(assessment: Assessment) -> bool:
-    """Whether the groups that are asked about are those of `pool.groups`, not their parents."""
-    return assessment.plan.question.level is None
+def noun_of(assessment: Assessment) -> str:
+    """What is asked about: "class", or "group" also where it is the classes' parents."""
+    is_class = assessment.plan.pool.groups == "predicted_class"
+    return "class" if is_class and assessment.plan.question.level is None else "group"
 
 
 def _of_pair(words: Words, names: Sequence[str], pair: PairVerdict, epsilon: float) -> str:

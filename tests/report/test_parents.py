@@ -66,3 +66,21 @@ def test_without_parents_nothing_is_said_of_them(tmp_path):
     assert report.parents == ()
     assert report.apart is None
     assert "parents-table" not in page(report)
+
+
+def test_parents_that_are_asked_about_have_one_accuracy_on_the_page_and_one_name(tmp_path):
+    (tmp_path / "map.csv").write_text("class,superclass\ncat,pet\ndog,pet\ncow,cattle\n")
+    one = at_work(
+        tmp_path,
+        40,
+        groups="predicted_class, parents: superclass(map.csv)",
+        question="{task: identify, level: parents}",
+        prior="{kind: empirical}",
+    )
+    report = report_of(one)
+    assert {family.name for family in report.parents} == {"pet", "cattle"}
+    for family in report.parents:
+        (group,) = (g for g in report.groups if g.name == family.name)
+        told = (family.accuracy.mean, family.accuracy.low, family.accuracy.high)
+        assert told == (group.mean, group.low, group.high)
+    assert report.question_text == "Which is the least accurate group of 2?"

@@ -11,7 +11,7 @@ from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.between import between
 from worker.core.curve import places, right_answers
-from worker.core.posterior import draws
+from worker.core.posterior import draws, interval, mean
 from worker.item_classes import possible_classes
 from worker.records import Record
 from worker.report.contents import Apart, Family, Interval, Reliability
@@ -33,7 +33,8 @@ def families(
     sites, or parents (`question.level`). None without them, or where no answer is right.
 
     The accuracy is a sum over groups, so it comes from the regression behind the smooth curve (see
-    `worker.report.reliability`), and from the groups' laws only where there are no scores.
+    `worker.report.reliability`), and from the groups' laws only where there are no scores. Where
+    the parents are the groups, and it is accuracy that is asked for, it is that of the groups.
     """
     named = parents_of(work)
     if named is None or belief.judged is not None or work.pool.models is not None:
@@ -46,18 +47,25 @@ def families(
     group = np.repeat(pool.cell_group, pool.cell_size)
     parent = of_group[group]
     size = np.bincount(parent, minlength=len(names))
-    if pool.has_scores:
+    filled = np.flatnonzero(size)
+    is_as_grouped = names == pool.group_names and bool((of_group[filled] == filled).all())
+    is_told = is_as_grouped and work.plan.metric == "accuracy"
+    if is_told or not pool.has_scores:
+        accuracy = _of_groups(belief, of_group, pool.group_size, len(names))
+    else:
         score = pool.score.astype(np.float64)
         rng = np.random.default_rng(_SEED)
         right = right_answers(places(score), group, rows, is_right, rng, by=parent)
         accuracy = right / np.maximum(np.bincount(parent, minlength=right.shape[1]), 1)
-    else:
-        accuracy = _of_groups(belief, of_group, pool.group_size, len(names))
     found = []
-    for p in np.flatnonzero(size).tolist():
-        low, high = np.quantile(accuracy[:, p], [0.025, 0.975]).tolist()
+    if is_told:  # the very numbers of the section of all groups
+        summed = np.column_stack([mean(belief), interval(belief)])
+    else:
+        ends = np.quantile(accuracy, [0.025, 0.975], axis=0)
+        summed = np.column_stack([accuracy.mean(axis=0), *ends])
+    for p in filled.tolist():
         mine = parent[rows] == p
-        numbers = (round(x, 6) for x in (float(accuracy[:, p].mean()), low, high))
+        numbers = (round(x, 6) for x in summed[p].tolist())
         found.append(
             Family(
                 name=names[p],
@@ -70,7 +78,6 @@ def families(
                 else None,
             )
         )
-    filled = np.flatnonzero(size)
     if filled.size < 2:
         return tuple(found), None
     apart = between(accuracy[:, filled].mean(axis=0), accuracy[:, filled].var(axis=0))

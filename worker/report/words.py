@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from worker.annotating import annotation_text
 from worker.assessment import Assessment
 from worker.rivals import question_of_models
-from worker.wording import WORDS, listed, percent
+from worker.wording import WORDS, listed, noun_of, percent
 
 _GLOSSARY = {
     "posterior": (
@@ -111,7 +111,7 @@ def question_text(work: Assessment) -> str:
     if work.several is not None:
         return question_of_models(work.several)
     words = WORDS[work.plan.metric]
-    noun = "class" if work.plan.pool.groups == "predicted_class" else "group"
+    noun = noun_of(work)
     nouns = {"class": "classes", "group": "groups"}[noun]
     if question.task == "identify":
         extreme = words.lowest if question.which == "lowest" else words.highest
