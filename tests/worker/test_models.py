@@ -17,7 +17,7 @@ from worker.core.posterior import mean
 from worker.errors import PredictionsError
 from worker.ledger import MemoryLedger
 from worker.loop import advance
-from worker.plan import Plan
+from worker.plan import Plan, load_plan
 from worker.pool import check_question, compile_pool
 from worker.pool.truth import read_truth
 from worker.replaying import replay
@@ -244,6 +244,7 @@ def test_cells_are_in_one_group_of_every_model_and_in_one_pattern(tmp_path):
             "came uniform, but the prior of each model's groups is fitted",
         ),
         ({"since": "before"}, "does not have it"),
+        ({"population": "infinite"}, "does not have it"),
     ],
 )
 def test_what_does_not_go_with_several_models_is_refused_with_a_cure(tmp_path, change, expected):
@@ -276,6 +277,17 @@ def test_no_warning_recommends_what_is_refused(tmp_path, question, parts):
     (warning,) = plan_of(tmp_path, values_of(["old", "new"], question, **parts)).warnings()
     other = "empirical" if question == COMPARE else "informative"
     assert f"kind: {other}" not in warning
+
+
+def test_models_without_scores_are_compared_without_strata(tmp_path):
+    write_models(tmp_path, TWO, n=60)
+    values = values_of(["old", "new"], COMPARE)
+    for model in values["models"]:
+        del model["score"]
+    (tmp_path / "plan.yaml").write_text(json.dumps(values))
+    plan = load_plan(tmp_path / "plan.yaml")
+    assert (plan.pool.strata, plan.prior.kind) == (1, "uniform")
+    assert compile_pool(plan, tmp_path / "pools").n_items == 60
 
 
 def test_models_of_one_plan_only(tmp_path):

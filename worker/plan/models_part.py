@@ -98,6 +98,7 @@ def with_models(values: Mapping[str, Any]) -> dict[str, Any]:
                 filled["stop"] = stop | {"rope": {"epsilon": DEFAULT_EPSILON} | rope}
     if isinstance(pool, dict) and isinstance(first, dict):
         is_cut = is_compared and isinstance(prior, dict) and prior["kind"] == "informative"
+        is_cut = is_cut and values.get("population") != "infinite"
         strata = {"strata": _STRATA_TO_COMPARE} if is_cut else {}
         known = {key: first[key] for key in _PREDICTION if first.get(key) is not None}
         filled["pool"] = strata | pool | known
