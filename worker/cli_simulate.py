@@ -112,11 +112,6 @@ def simulate(
     from worker.simulate.report import simulated
     from worker.simulate.texts import simulated_text
 
-    if until is not None and any(n > until for n in at):
-        raise click.BadParameter(
-            f"came {max(at)}, but runs end at --until {until}; leave it out, or raise --until",
-            param_hint="--at",
-        )
     asked = Asked(truth, strategies, priors, seed, until, at)
     cases, finished = _run(plan, asked, runs, processes, over_rq)
     report = simulated(cases, finished, runs, truth)
@@ -158,6 +153,13 @@ def _run(
     from worker.simulate.cases import prepare
 
     cases = prepare(plan, read_settings().pools, asked)
+    last, n_items = cases[0].measures.until, cases[0].n_items
+    if asked.at and max(asked.at) > last:
+        cure = ", or raise --until" if last < n_items else f": the pool has {n_items:,} items"
+        raise click.BadParameter(
+            f"came {max(asked.at)}, but runs end at {last:,} labels; leave it out{cure}",
+            param_hint="--at",
+        )
     finished: list[list[Run]] = [[] for _ in cases]
     wanted = n_runs * len(cases)
     place: AbstractContextManager[Any] = office_here() if over_rq else nullcontext()

@@ -139,6 +139,23 @@ def test_plan_labels_says_what_the_question_will_cost(assay, tmp_path):
     assert "The budget of 60 labels" in said
 
 
+def test_several_people_an_item_are_that_many_annotations(assay, tmp_path):
+    plan = write_plan(tmp_path, more="annotation: {per_item: 5}\n")
+    options = ("--runs", 3, "--processes", 1)
+    report = json.loads(assay("plan-labels", plan, *options, "--json").stdout)
+    said = assay("plan-labels", plan, *options).stdout
+    assert f"5 people judge: about {5 * report['labels_median']:,} annotations" in said
+    assert "an item with its 5 annotations" in assay("simulate", plan, *options).stdout
+
+
+def test_runs_that_the_budget_ended_are_told(assay, tmp_path):
+    plan = write_plan(tmp_path, stop="{mrr: {}, budget: 5}")
+    done = assay("simulate", plan, "--runs", 2, "--processes", 1)
+    assert done.exit_code == 0
+    told = "2 of 2 runs of thompson, uniform, ended without an answer (2 because the budget was"
+    assert told in done.stdout
+
+
 # --- mistakes ------------------------------------------------------------------------------------
 
 
@@ -155,6 +172,8 @@ def test_plan_labels_says_what_the_question_will_cost(assay, tmp_path):
         (("--at", "10,x"), "expected numbers of labels"),
         (("--at", "0"), "expected numbers of labels"),
         (("--at", "90", "--until", "50"), "raise --until"),
+        (("--at", "100,5000"), "runs end at 150 labels"),
+        (("--at", "900", "--until", "1000"), "the pool has 150 items"),
     ],
 )
 def test_a_wrong_option_is_wrong_use_and_is_named(assay, tmp_path, arguments, said):

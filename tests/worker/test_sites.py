@@ -12,6 +12,7 @@ from worker.plan import load_plan, plan_hash, stored_plan
 from worker.pool import Pool, compile_pool
 from worker.pool.sources import check_source
 from worker.pool.truth import read_truth
+from worker.simulate.cases import Asked, prepare
 
 HEAD = "item_id,predicted,score,text,truth\n"
 
@@ -119,6 +120,11 @@ def test_a_file_that_has_a_column_of_the_sites_name_is_refused(two: Path) -> Non
     with pytest.raises(PredictionsError, match=r"north\.csv: it has a column site"):
         compiled(two)
     assert compiled(two, groups="[clinic, predicted_class]", more="  site: clinic\n").n_items == 25
+
+
+def test_a_simulation_names_the_files_of_all_sites(two: Path) -> None:
+    (case,) = prepare(plan_of(two), two / "pools", Asked())
+    assert case.predictions == "north.csv, south.csv"
 
 
 def test_a_missing_file_is_named(two: Path) -> None:

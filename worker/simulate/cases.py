@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from worker.assessment import Assessment, assess
 from worker.errors import PlanError
+from worker.nearest import listed
 from worker.plan import Plan, load_plan
 from worker.plan.mistakes import sentences
 from worker.plan.source import read_yaml
@@ -32,8 +33,10 @@ _FOR_SIMULATION = {"for_simulation": True}
 class Case:
     """A plan with one strategy and one prior; JSON-able, so that RQ can carry it.
 
-    plan: JSON. predictions: their file's name. pool, pool_sha256: the compiled pool, of n_items.
+    plan: JSON. predictions: their file's name, or those of the sites.
+    pool, pool_sha256: the compiled pool, of n_items.
     claimed: how sure of a finding the plan wants to be; None for an estimate.
+    per_item: how many people are to judge every item; a run knows an item's class at once.
     truth: a file of the true classes in the order of the pool's rows, as `save_truth` writes it;
     None to draw plausible truths from the prior. seed: of the simulation.
     """
@@ -49,6 +52,7 @@ class Case:
     seed: int
     measures: Measures
     claimed: float | None = None
+    per_item: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ def prepare(path: Path, pools: Path, asked: Asked) -> list[Case]:
                     plan=variant.model_dump_json(),
                     strategy=variant.strategy,
                     prior=prior,
-                    predictions=plan.pool.predictions.name,
+                    predictions=_names(plan),
                     n_items=pool.n_items,
                     pool=str(pool.path),
                     pool_sha256=pool.file_sha256,
@@ -111,9 +115,16 @@ def prepare(path: Path, pools: Path, asked: Asked) -> list[Case]:
                     seed=plan.seed if asked.seed is None else asked.seed,
                     measures=_measures(asked, pool.n_items),
                     claimed=variant.stop.confidence,
+                    per_item=plan.annotation.per_item,
                 )
             )
     return cases
+
+
+def _names(plan: Plan) -> str:
+    sites = plan.pool.sites
+    files = [plan.pool.predictions] if sites is None else list(sites.values())
+    return listed([file.name for file in files], 3)
 
 
 def _measures(asked: Asked, n_items: int) -> Measures:

@@ -29,6 +29,7 @@ def simulated(
         "truth": truth,
         "seed": first.seed,
         "until": first.measures.until,
+        "per_item": first.per_item,
         "runs": n_runs,
         "finished": min(map(len, runs)),
         "results": [_result(case, of_case) for case, of_case in zip(cases, runs, strict=True)],
@@ -78,9 +79,9 @@ def _means(curves: Sequence[tuple[float, ...]], measures: Measures) -> dict[str,
 def _stops(case: Case, runs: Sequence[Run]) -> dict[str, Any]:
     """What the stop rule did: `stopped` with a finding that it stands for, or `inconclusive`.
 
-    `right` is how many were; `claimed` what the plan asks findings to be sure of, and
-    `confidence_mean` the mean of what they said of themselves; None for estimates, which claim
-    no probability.
+    `budget`: how many of the latter ended because it was spent. `right` is how many findings were;
+    `claimed` what the plan asks findings to be sure of, and `confidence_mean` the mean of what they
+    said of themselves; None for estimates, which claim no probability.
     """
     stops = [run.stop for run in runs if run.stop is not None]
     found = [stop for stop in stops if stop.is_conclusive]
@@ -94,6 +95,7 @@ def _stops(case: Case, runs: Sequence[Run]) -> dict[str, Any]:
         "confidence_mean": _mean(claims),
         "exhausted": sum(stop.reason == "exhausted" for stop in found),
         "inconclusive": len(stops) - len(found),
+        "budget": sum(stop.reason == "budget" for stop in stops),
     }
 
 
@@ -125,6 +127,7 @@ def planned(case: Case, runs: Sequence[Run], budget: int | None) -> dict[str, An
         within = _mean([float(stop.is_conclusive and stop.labels <= budget) for stop in stops])
     return {
         "items": case.n_items,
+        "per_item": case.per_item,
         "strategy": case.strategy,
         "prior": case.prior,
         "seed": case.seed,

@@ -40,7 +40,10 @@ def simulated_text(report: dict[str, Any]) -> str:
         f"{report['finished']} runs over the {report['items']:,} items of {report['pool']} "
         f"({truth}; seed {report['seed']}), {report['until']:,} labels each."
     ]
+    if report["per_item"] > 1:
+        lines.append(f"A label is an item with its {report['per_item']} annotations.")
     lines += ["", _text(table), ""]
+    lines += [line for result in report["results"] if (line := _unanswered(result))]
     lines += [
         line
         for result in report["results"]
@@ -62,12 +65,28 @@ def planned_text(report: dict[str, Any]) -> str:
         f"It is answered before all is labelled in "
         f"{report['answered_before_all_are_labelled']:.0%} of them.",
     ]
+    if (people := report["per_item"]) > 1:
+        lines.append(
+            f"A label is an item that {people} people judge: about "
+            f"{people * report['labels_median']:,} annotations."
+        )
     if report["budget"] is not None:
         lines.append(
             f"The budget of {report['budget']:,} labels is enough in "
             f"{report['answered_within_budget']:.0%}."
         )
     return "\n".join(lines)
+
+
+def _unanswered(result: dict[str, Any]) -> str:
+    stop = result["stop"]
+    if not stop["inconclusive"]:
+        return ""
+    spent = f" ({stop['budget']} because the budget was spent)" if stop["budget"] else ""
+    return (
+        f"{stop['inconclusive']} of {result['runs']} runs of {result['strategy']}, "
+        f"{result['prior']}, ended without an answer{spent}."
+    )
 
 
 def _curve(name: str, result: dict[str, Any], key: str) -> str:
