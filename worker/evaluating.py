@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -77,12 +78,7 @@ def evaluate(
             "others under `evaluate.models`, or ask for `--experiment uncertainty`."
         )
     own = read_predicted(pool, pool.predictions, asked.part)
-    files = {pool.predictions.name.split(".")[0]: pool.predictions} | dict(asked.models)
-    if len(files) == len(asked.models):
-        raise EvaluatorError(
-            f"The predictor {next(iter(files))} is there twice: the pool's own predictions are "
-            "called after their file; call the one under `evaluate.models` another name."
-        )
+    files = _files(pool, asked)
     predictors = {
         name: own if path == pool.predictions else read_predicted(pool, path)
         for name, path in (files.items() if experiment == "selection" else list(files.items())[:1])
@@ -101,6 +97,37 @@ def evaluate(
     kept = human.of(items)
     votes = None if kept.votes is None else float(kept.votes.mean())
     return Evaluation(classes, votes, tuple(notes), found)
+
+
+def check(pool: PoolPlan, asked: EvaluatePlan) -> list[str]:
+    """Read all files that an experiment of the plan would read, and say what would be left out.
+
+    Raises:
+        EvaluatorError, PredictionsError: as `evaluate`.
+    """
+    classes = known_classes(pool)
+    own = read_predicted(pool, pool.predictions, asked.part)
+    predictors = {
+        name: own if path == pool.predictions else read_predicted(pool, path)
+        for name, path in _files(pool, asked).items()
+    }
+    if asked.human is None:
+        return []  # the votes are those that the assessment will collect
+    human = _human(pool, asked, classes)
+    items, notes = _shared(own, human)
+    _cases(classes, items, human, predictors)
+    return notes
+
+
+def _files(pool: PoolPlan, asked: EvaluatePlan) -> dict[str, Path]:
+    """The predictions of every predictor, the pool's own first."""
+    files = {pool.predictions.name.split(".")[0]: pool.predictions} | dict(asked.models)
+    if len(files) == len(asked.models):
+        raise EvaluatorError(
+            f"The predictor {next(iter(files))} is there twice: the pool's own predictions are "
+            "called after their file; call the one under `evaluate.models` another name."
+        )
+    return files
 
 
 def _human(pool: PoolPlan, asked: EvaluatePlan, classes: tuple[str, ...]) -> Frequencies:

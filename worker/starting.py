@@ -18,6 +18,7 @@ from worker.ledger import AlreadyStarted, Header
 from worker.office import Office
 from worker.plan import Plan, load_plan, plan_hash, stored_plan
 from worker.pool import Pool, check_question, check_source, compile_pool, publish
+from worker.pool.remote import localised
 from worker.project_pool import ProjectPool, read_project, settled_plan, warnings_of
 from worker.ratings import answers
 from worker.since import taken_over, with_earlier
@@ -50,7 +51,8 @@ def check_plan(
         office: opens the server on which the assessment is that the plan continues, if it does.
 
     Raises:
-        PlanError, PredictionsError, BadConfig: what is wrong, where, and what to do.
+        PlanError, PredictionsError, BadConfig, EvaluatorError: what is wrong, where, and what
+            to do.
         NotContinuable, NoSuchAssessment: likewise of the assessment that it continues.
         ConnectorError: the project that is the pool cannot be read.
     """
@@ -67,6 +69,12 @@ def check_plan(
     warnings = [*plan.warnings(), *(warnings_of(read) if read else ())]
     if pool.since is not None:
         warnings.append(taken_over(pool.since))
+    asked = plan.evaluate
+    if asked is not None and (asked.human or asked.part or asked.models):
+        # Imported here: few plans need it, and it takes a while.
+        from worker.evaluating import check
+
+        warnings += check(localised(plan, pools).pool, asked)
     empty = pool.empty_groups()
     if empty:
         warnings.append(

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from worker import cli_evaluate
 from worker.cli import cli
 from worker.evaluator.contract import EVALUATORS
+from worker.starting import check_plan
 
 CLASSES = ("cat", "dog", "fox")
 N = 120
@@ -48,14 +49,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def assay(folder: Path, experiment: str, part: str, *more: str):
+def write_plan(folder: Path, part: str) -> Path:
     plan = folder / "plan.yaml"
     plan.write_text(
         "assessment: pets\n"
         "pool: {predictions: own.csv, probabilities: [p_cat, p_dog, p_fox], data: {image: image}}\n"
-        "question: {task: evaluate}\n"
+        "question: {task: evaluate}\nannotation: {per_item: 3}\n"
         f"evaluate: {{{part}}}\n"
     )
+    return plan
+
+
+def assay(folder: Path, experiment: str, part: str, *more: str):
+    plan = write_plan(folder, part)
     arguments = ["evaluate", str(plan), "--experiment", experiment, *more]
     return CliRunner().invoke(cli, arguments)
 
@@ -223,3 +229,32 @@ def test_a_plan_with_another_question_is_refused(folder):
 
 def test_the_command_knows_the_evaluators_that_there_are():
     assert tuple(EVALUATORS) == cli_evaluate.EVALUATORS
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("human: nope.csv", "nope.csv"),
+        ("human: votes.csv", "negative"),
+        ("human: counts.csv, part: nope", "no column nope"),
+        ("human: counts.csv, models: {other: nope.csv}", "nope.csv"),
+        ("models: {short: short.csv}, human: counts.csv", "the predictor short lacks 119"),
+    ],
+)
+def test_check_reads_the_files_of_the_experiments_too(folder, part, said):
+    (folder / "votes.csv").write_text("item_id,cat,dog,fox\ni000,-1,2,3\n")
+    write_predictions(folder / "short.csv", predictions(0.05)[:1], IDS[:1])
+    own = pd.read_csv(folder / "own.csv")
+    own.assign(image="http://images/1.png").to_csv(folder / "own.csv", index=False)
+    plan, home = write_plan(folder, part), {"ASSAY_HOME": str(folder / "home")}
+    done = CliRunner().invoke(cli, ["check", str(plan)], env=home)
+    assert done.exit_code == 1, done.output
+    assert said in done.output
+
+
+def test_check_says_which_items_the_experiments_leave_out(folder):
+    pd.read_csv(folder / "counts.csv")[:100].to_csv(folder / "counts.csv", index=False)
+    own = pd.read_csv(folder / "own.csv")
+    own.assign(image="http://images/1.png").to_csv(folder / "own.csv", index=False)
+    checked = check_plan(write_plan(folder, USUAL), folder / "pools")
+    assert "20 of 120 predicted items have no votes: left out." in checked.warnings
