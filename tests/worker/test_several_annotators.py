@@ -152,7 +152,10 @@ class TestGold:
             ("item_id,text,label\ng,a picture,zebra\n", "not among the classes"),
             ("item_id,text,label\ng,a picture,\n", "row 1"),
             ("item_id,text,label\n", "no rows"),
-            ("item_id,text\ng,a picture\n", "label"),
+            (
+                "item_id,text\ng,a picture\n",
+                "item_id and text, and their class in the column label",
+            ),
             ("item_id,text,label\ng,a,cat\ng,b,cat\n", "g"),
         ],
     )

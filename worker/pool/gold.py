@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from worker.errors import PredictionsError
-from worker.nearest import listed
+from worker.nearest import did_you_mean, listed
 from worker.plan import Plan
 from worker.pool.checks import check_filled, check_ids, refuse
-from worker.pool.tables import Wanted, pieces
+from worker.pool.tables import Wanted, column_names, pieces
 
 _MOST = 10_000
 _STREAM = 4  # of the plan's seed: the order in which they are shown
@@ -44,6 +44,14 @@ def read_gold(
         return ()
     path, pool = gold.items, plan.pool
     texts = tuple(dict.fromkeys((pool.id, LABEL, *pool.data.values())))
+    present = column_names(path)
+    if missing := [name for name in texts if name not in present]:
+        told = ", ".join(f"{name}{did_you_mean(name, present)}" for name in missing)
+        raise PredictionsError(
+            f"{path}: no column {told}; its columns are {listed(present)}. Gold items need the "
+            f"columns by which the pool names and shows its items, {pool.id} and "
+            f"{listed(list(pool.data.values()))}, and their class in the column {LABEL}"
+        )
     table = pa.Table.from_batches(list(pieces(path, Wanted(texts))))
     columns = {name: table.column(name).cast(pa.large_string()).combine_chunks() for name in texts}
     if not table.num_rows or table.num_rows > _MOST:
