@@ -16,6 +16,8 @@ from worker.doctor import Finding
 from worker.plan import Plan
 from worker.pool import Pool
 from worker.replaying import Replay
+from worker.rivals import question_of_models
+from worker.several import several
 from worker.status import Status
 from worker.wording import WORDS
 
@@ -109,6 +111,7 @@ def _printed(table: Table, more: int, what: str) -> str:
 def pool_text(plan: Plan, pool: Pool) -> str:
     """What `check` found, with every default that follows from other keys."""
     n_groups = len(pool.group_names) - len(pool.empty_groups())
+    models = several(plan, pool)
     asked, stop = plan.question, plan.stop
     words = WORDS[plan.metric]
     question = {
@@ -121,6 +124,9 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         "evaluate": f"the mean {words.name} between predictions and people's votes, by "
         f"{plan.annotation.per_item} votes an item",
     }[asked.task]
+    if models is not None:
+        text = question_of_models(models).rstrip("?")
+        question = text[:1].lower() + text[1:]
     of_metric = {
         "bins": asked.bins,
         "costs": Path(asked.costs).name if asked.costs else None,
@@ -139,7 +145,8 @@ def pool_text(plan: Plan, pool: Pool) -> str:
     }
     limited = "".join(f", {text.format(n)}" for text, n in limits.items() if n is not None)
     return (
-        f"The plan of {plan.assessment} is fine: {pool.n_items:,} items in {n_groups:,} groups "
+        f"The plan of {plan.assessment} is fine: {pool.n_items:,} items in "
+        f"{n_groups:,} {'group' if n_groups == 1 else 'groups'} "
         f"({len(pool.classes):,} classes); the question is {question}"
         f"{f' ({named})' if named else ''}.\n"
         f"Strategy {plan.strategy}, {plan.prior.kind} prior{strength}, {strata} of the score "

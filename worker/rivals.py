@@ -111,6 +111,10 @@ def _said(several: Several, pair: PairVerdict, mean: float, low: float, high: fl
     first, second = names[asked.first], names[asked.second]
     where = "" if asked.group == ALL_ITEMS else f" in “{asked.group}”"
     epsilon = 100 * several.question.epsilon
+    if pair.confidence < 0.5:  # one that is named would be taken for the better one
+        points, *ends = (f"{round(100 * x, 1) + 0.0:+.1f}" for x in (mean, low, high))
+        held = f"{first} less {second} is {points} points [{', '.join(ends)}]"
+        return f"it is open which of {first} and {second} is better{where}: {held}"
     sure = f"P = {min(pair.confidence, 0.9999):.4g}" if pair.confidence < 1 else "for certain"
     if pair.region == "within":
         held = f"[{100 * low:+.1f}, {100 * high:+.1f}]"

@@ -14,12 +14,13 @@ from tests.fakes import FakeDesk
 from tests.worker.models_pool import CLASSES, header_of, plan_of, values_of, write_models
 from worker.assessment import assess
 from worker.core.posterior import mean
-from worker.errors import PredictionsError
+from worker.errors import PlanError, PredictionsError
 from worker.ledger import MemoryLedger
-from worker.loop import advance
+from worker.loop import advance, look
 from worker.plan import Plan, load_plan
 from worker.pool import check_question, compile_pool
 from worker.pool.truth import read_truth
+from worker.printing import pool_text
 from worker.replaying import replay
 from worker.report.gathering import gather
 from worker.report.page import write_report
@@ -27,6 +28,7 @@ from worker.simulate.jointly import all_counted
 from worker.simulate.measuring import Measures
 from worker.simulate.replay import replay as simulated
 from worker.simulate.truths import outcomes
+from worker.wording import headline
 
 TWO = {"old": 0.6, "new": 0.85}
 COMPARE = {"task": "compare"}
@@ -277,6 +279,38 @@ def test_no_warning_recommends_what_is_refused(tmp_path, question, parts):
     (warning,) = plan_of(tmp_path, values_of(["old", "new"], question, **parts)).warnings()
     other = "empirical" if question == COMPARE else "informative"
     assert f"kind: {other}" not in warning
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (COMPARE, "the question is which of old, new is better, overall, and by how much."),
+        ({"task": "identify"}, "which group of its own is each model (old, new) least accurate"),
+    ],
+)
+def test_a_check_asks_the_question_of_models(tmp_path, question, said):
+    write_models(tmp_path, TWO, n=60)
+    plan = plan_of(tmp_path, values_of(["old", "new"], question))
+    told = pool_text(plan, compile_pool(plan, tmp_path / "pools"))
+    assert said in told
+    assert "in 1 groups" not in told
+
+
+def test_one_model_to_compare_is_too_few_and_said_in_words(tmp_path):
+    (tmp_path / "plan.yaml").write_text(
+        json.dumps(values_of(["old", "new"], COMPARE | {"models": ["old"]}))
+    )
+    with pytest.raises(PlanError, match=r"question\.models: came a list of 1, expected at least 2"):
+        load_plan(tmp_path / "plan.yaml")
+
+
+def test_before_any_label_no_model_is_named_the_better_one(tmp_path):
+    write_models(tmp_path, TWO)
+    work, _, ledger = _at_work(tmp_path, plan_of(tmp_path, values_of(["old", "new"], COMPARE)))
+    _, belief, verdict = look(work, ledger)
+    assert verdict.pairs[0].confidence < 0.5
+    said = headline(work, belief, verdict)
+    assert "Not yet: at present it is open which of old and new is better: old less new is" in said
 
 
 def test_models_without_scores_are_compared_without_strata(tmp_path):

@@ -91,6 +91,9 @@ def _text(detail: ErrorDetails, model: type[BaseModel]) -> str:
     if kind in _BOUNDS:
         name, sign = _BOUNDS[kind]
         return f"came {_shown(came)}, expected a number {sign} {context[name]}"
+    if kind == "too_short":
+        n, least = context["actual_length"], context["min_length"]
+        return f"came a list of {n}, expected at least {least}"
     if kind in _EXPECTED:
         quotes = "; write it in quotes" if kind == "string_type" and _is_scalar(came) else ""
         return f"came {_shown(came)}, expected {_EXPECTED[kind]}{quotes}"
