@@ -14,7 +14,9 @@ from connector.labels import Schema, read_schema, shown_keys, write_config
 from connector.project import attach_project, create_project
 from connector.settings import label_studio_settings, project_page
 from worker.assessment import assess, reopen
+from worker.errors import PlanError
 from worker.ledger import AlreadyStarted, Header
+from worker.nearest import listed
 from worker.office import Office
 from worker.plan import Plan, load_plan, plan_hash, stored_plan
 from worker.pool import Pool, check_question, check_source, compile_pool, publish
@@ -57,6 +59,7 @@ def check_plan(
         ConnectorError: the project that is the pool cannot be read.
     """
     plan, read = load_plan(path), None
+    _refuse_what_a_project_has(plan, path)
     if plan.pool.project is not None:
         settings = label_studio_settings(plan.label_studio.url)
         client = connect_label_studio(settings)
@@ -77,12 +80,24 @@ def check_plan(
         warnings += check(localised(plan, pools).pool, asked)
     empty = pool.empty_groups()
     if empty:
+        one = len(empty) == 1
         warnings.append(
-            f"{len(empty)} groups have no items ({', '.join(empty[:8])}): they are never chosen "
-            "and take no part in the answer"
+            f"{len(empty)} {'group has' if one else 'groups have'} no items ({listed(empty, 8)}): "
+            + ("it is never chosen and takes" if one else "they are never chosen and take")
+            + " no part in the answer"
         )
     config, schema = _labelling(plan, pool, read)
     return Checked(plan, pool, config, schema, tuple(warnings), read)
+
+
+def _refuse_what_a_project_has(plan: Plan, path: Path) -> None:
+    # Not where plans are read: one that is begun goes on, whatever it says.
+    asked = plan.label_studio
+    if asked.project != "new" and plan.queue.mode == "import":
+        text = f"project {asked.project} has its own; leave it out, or write `project: new`"
+        keys = [key for key in ("title", "config", "instruction") if key in asked.given]
+        if keys:
+            raise PlanError([f"label_studio.{key}: {text}" for key in keys], str(path))
 
 
 def _labelling(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from connector.errors import BadConfig, MissingSetting, UnknownClasses
 from connector.labels import read_schema, write_config
-from worker.errors import PoolChanged
+from worker.errors import PlanError, PoolChanged
 from worker.ledger import AlreadyStarted, Header
 from worker.office import Office
 from worker.plan import plan_hash
@@ -68,6 +68,12 @@ def test_of_many_groups_without_items_eight_are_named(tmp_path):
     (warning,) = checked(tmp_path, pool=f", classes: [{classes}]").warnings
     assert warning.startswith("20 groups have no items (other 0,")
     assert warning.count("other ") == 8
+    assert "other 7 and 12 more): they" in warning
+
+
+def test_one_group_without_items_is_one(tmp_path):
+    (warning,) = checked(tmp_path, pool=", classes: [cat, dog, emu]").warnings
+    assert warning.startswith("1 group has no items (emu): it is never chosen and takes no part")
 
 
 def test_a_uniform_prior_in_many_strata_is_warned_of_and_an_informative_one_is_not(tmp_path):
@@ -100,6 +106,13 @@ def test_the_control_of_the_plan_names_the_generated_one(tmp_path):
 def test_a_project_that_is_there_brings_its_own_configuration(tmp_path):
     found = checked(tmp_path, more="label_studio: {project: 12}\n")
     assert (found.config, found.schema) == (None, None)
+
+
+@pytest.mark.parametrize("key", ["title", "config", "instruction"])
+def test_what_a_project_that_is_there_has_of_its_own_is_refused(tmp_path, key):
+    (tmp_path / "x").write_text("<View/>")
+    with pytest.raises(PlanError, match=rf"label_studio\.{key}: project 12 has its own"):
+        checked(tmp_path, more=f"label_studio: {{project: 12, {key}: x}}\n")
 
 
 # XML 1.0 has no way to write control characters, and Label Studio trims blanks.
