@@ -47,7 +47,7 @@ def test_the_readme_s_example_of_notices_is_read_as_it_stands(tmp_path):
 
 def test_classes_may_be_called_yes_no_on_and_off_without_quotes(tmp_path):
     text = SMALLEST.replace("data:", "classes: [yes, No, on, off, n], data:")
-    (tmp_path / "plan.yaml").write_text(f"{text}report: {{names: true}}\n")
+    (tmp_path / "plan.yaml").write_text(f"{text}report: {{names: Yes}}\n")
     plan = load_plan(tmp_path / "plan.yaml")
     assert plan.pool.classes == ("yes", "No", "on", "off", "n")
     assert plan.report.names is True

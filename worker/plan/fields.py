@@ -24,6 +24,11 @@ class PlanPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
 
+def _spoken(value: Any) -> Any:
+    words = {"yes": True, "on": True, "no": False, "off": False}
+    return words.get(value.lower(), value) if isinstance(value, str) else value
+
+
 def _not_empty(text: str) -> str:
     if not text.strip():
         raise ValueError("came an empty text, expected a name")
@@ -93,6 +98,8 @@ def _text(value: object) -> object:
 
 Whole = Annotated[int, Field(strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+# The words are YAML's own for true and false, which are texts everywhere else in a plan.
+YesOrNo = Annotated[bool, Field(strict=True), BeforeValidator(_spoken)]
 Name = Annotated[str, Field(strict=True), AfterValidator(_not_empty)]
 FilePath = Annotated[Path, BeforeValidator(_text), AfterValidator(_beside_the_plan)]
 FileAnywhere = Annotated[Path, BeforeValidator(_text), AfterValidator(_anywhere)]

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from worker.plan.fields import Name, PlanPart
+from worker.plan.fields import Name, PlanPart, YesOrNo
 from worker.plan.report_part import duration
 
 EventKind = Literal["decision", "stall", "failure", "report"]
@@ -48,4 +48,4 @@ class NotifyPlan(PlanPart):
     url: Annotated[Name, AfterValidator(_address)]
     kind: Literal["slack", "webhook"] = "webhook"
     on: Annotated[tuple[EventKind, ...], Field(min_length=1)] = ("decision", "stall", "failure")
-    allow_private: Annotated[bool, Field(strict=True)] = False
+    allow_private: YesOrNo = False

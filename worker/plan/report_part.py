@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from croniter import CroniterError, croniter
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from worker.plan.fields import FilePath, Name, PlanPart, Whole
+from worker.plan.fields import FilePath, Name, PlanPart, Whole, YesOrNo
 
 SHORTEST_S = 30
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -77,5 +77,5 @@ class ReportPlan(PlanPart):
     every: Annotated[str, BeforeValidator(_every)] | None = None
     to: FilePath | None = None
     keep: Annotated[Whole, Field(ge=1)] = 30
-    names: Annotated[bool, Field(strict=True)] = False
+    names: YesOrNo = False
     timezone: Annotated[Name, AfterValidator(_zone)] = "UTC"
