@@ -444,6 +444,7 @@ def test_stops_are_counted_by_what_became_of_them():
         "confidence_mean": pytest.approx(0.96),
         "exhausted": 0,
         "inconclusive": 1,
+        "budget": 1,
     }
 
 
