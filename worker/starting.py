@@ -95,7 +95,7 @@ def _refuse_what_a_project_has(plan: Plan, path: Path) -> None:
     asked = plan.label_studio
     if asked.project != "new" and plan.queue.mode == "import":
         text = f"project {asked.project} has its own; leave it out, or write `project: new`"
-        keys = [key for key in ("title", "config", "instruction") if key in asked.given]
+        keys = [key for key in ("config", "instruction") if key in asked.given]
         if keys:
             raise PlanError([f"label_studio.{key}: {text}" for key in keys], str(path))
 

@@ -108,7 +108,7 @@ def test_a_project_that_is_there_brings_its_own_configuration(tmp_path):
     assert (found.config, found.schema) == (None, None)
 
 
-@pytest.mark.parametrize("key", ["title", "config", "instruction"])
+@pytest.mark.parametrize("key", ["config", "instruction"])
 def test_what_a_project_that_is_there_has_of_its_own_is_refused(tmp_path, key):
     (tmp_path / "x").write_text("<View/>")
     with pytest.raises(PlanError, match=rf"label_studio\.{key}: project 12 has its own"):
