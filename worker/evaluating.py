@@ -88,6 +88,8 @@ def evaluate(
     settings = Settings(asked.options, asked.level, folds=asked.folds, seed=seed, say=say)
     found: FitExperiment | PredictorExperiment
     if experiment == "fit":
+        if asked.part is not None:
+            notes.append("`fit` takes the items of all parts together.")
         names = tuple(EVALUATORS) if evaluator is None else (evaluator,)
         (predicted,) = cases.predicted.values()
         found = fit_experiment(cases.human, predicted, names, settings)

@@ -96,6 +96,14 @@ def test_a_sample_of_one_or_two_values_has_pieces_of_no_width():
     assert [round(p.share, 2) for p in density_region(two, density(two, 0.0, 1.0))] == [0.5, 0.5]
 
 
+@pytest.mark.parametrize("apart", [1e-7, 5e-7, 5e-5])
+def test_values_that_rounding_tells_apart_are_drawn_as_one(apart):
+    sample = np.repeat(np.float32([0.97, 0.97 + apart]), 30)
+    shape = density(sample)
+    assert shape.mass.sum() == pytest.approx(1)
+    assert hpdi(sample)[1] - hpdi(sample)[0] <= 1e-4
+
+
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95])
 def test_levels_that_are_no_probabilities_are_refused(level):
     for of in (hpdi, right_tailed):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from connector.labels import Judgement
 from tests.report.at_work import at_work
 from tests.report.crowds import ANIMALS, Crowd, crowd
 from tests.report.examples import EXAMPLES, crowded
@@ -17,12 +19,15 @@ from tests.report.test_page import read
 from worker.core.crowd.agreement import agreement
 from worker.decision import decision
 from worker.loop import look
-from worker.records import load
+from worker.plan.evaluate_part import EvaluatePlan
+from worker.records import Record, Seen, load
 from worker.report.contents import Report, as_json
 from worker.report.gathering import gather
 from worker.report.page import page, write_report
+from worker.report.people import annotators, called
 from worker.report.votes import MOST_DISPUTED, MOST_MISTAKES
-from worker.rules import votes_of
+from worker.report.votes import agreement as told
+from worker.rules import Rules, votes_of
 
 INFERRED = "{per_item: 3, rule: dawid-skene, gold: {items: gold.csv, rate: 0.2}}"
 RIGHTS = (0.95, 0.9, 0.85, 0.0)  # the last is a spammer
@@ -297,3 +302,44 @@ def test_too_many_items_and_classes_have_an_alpha_without_an_interval(
     assert found is not None
     assert report.agreement is not None
     assert (found.alpha, found.low, found.high) == (report.agreement.alpha, None, None)
+
+
+def judged(record: int, *said: tuple[int, str]) -> Record:
+    """An item of the pool with these answers, by author."""
+    judgements = tuple(
+        Judgement(10 * record + n, author, "valid", label, "", 10**6 * n, 1.0)
+        for n, (author, label) in enumerate(said)
+    )
+    seen = ((record, Seen(1, 1, False, judgements)),)
+    rules = Rules("first", 2, 2)
+    outcome = rules.outcome(votes_of(judgements), record)
+    return Record(f"i{record}", record, record, 0, 0, seen, False, outcome)
+
+
+def test_ratings_agree_by_their_order_and_not_by_that_of_the_pool_s_classes() -> None:
+    rng = np.random.default_rng(0)
+    stars = [np.clip(rng.integers(1, 11) + rng.integers(-1, 2, 3), 1, 10) for _ in range(60)]
+    records = [
+        judged(n, *((who, str(label)) for who, label in enumerate(of.tolist())))
+        for n, of in enumerate(stars)
+    ]
+    asked = EvaluatePlan.model_validate({"scale": {"low": 1, "high": 10}})
+    found = [
+        told(SimpleNamespace(plan=SimpleNamespace(evaluate=asked, seed=1), pool=pool), records)
+        for pool in (
+            SimpleNamespace(classes=tuple(map(str, range(1, 11)))),
+            SimpleNamespace(classes=tuple(sorted(map(str, range(1, 11))))),
+        )
+    ]
+    assert found[0] == found[1]
+    assert found[0].alpha > 0.8
+
+
+def test_who_answers_an_item_again_has_one_label_there() -> None:
+    record = judged(1, (7, "cat"), (7, "dog"), (7, "dog"), (8, "cat"))
+    plan = SimpleNamespace(annotation=SimpleNamespace(gold=None))
+    work = SimpleNamespace(plan=plan, rules=Rules("first", 2, 2), judging=None)
+    work.votes = lambda tally: None
+    again, once = annotators(work, {}, [record], called([record]))
+    assert (again.labels, again.shared, again.agreement) == (1, 1, 1.0)
+    assert (once.labels, once.shared) == (1, 1)

@@ -97,6 +97,9 @@ def test_uncertainty_is_told_for_each_part_and_in_words(folder):
 def test_fit_tries_every_evaluator_or_the_one_that_is_named(folder):
     told = json.loads(assay(folder, "fit", USUAL, "--evaluator", "ndod", "--json").stdout)
     assert [one["evaluator"] for one in told["evaluators"]] == ["ndod"]
+    assert told["notes"] == []
+    parted = assay(folder, "fit", f"{USUAL}, part: half", "--evaluator", "ndod", "--json")
+    assert json.loads(parted.stdout)["notes"] == ["`fit` takes the items of all parts together."]
     assert told["evaluators"][0]["held_out"]["distance"]["right_tailed"] < 0.3
 
 
@@ -184,6 +187,12 @@ def constant(folder):
     write_predictions(folder / "own.csv", np.full((N, 3), 1 / 3))
 
 
+def nameless(folder):
+    table = pd.read_csv(folder / "counts.csv")
+    table.loc[4, "item_id"] = ""
+    table.to_csv(folder / "counts.csv", index=False)
+
+
 def other_ids(folder):
     write_predictions(folder / "own.csv", predictions(0.1), [f"x{n}" for n in range(N)])
 
@@ -207,6 +216,7 @@ def other_ids(folder):
         (no_votes, "uncertainty", USUAL, "1 of 120 items have no votes: i003"),
         (constant, "uncertainty", USUAL.replace("zero-mean-ndod", "dirichlet"), "are the same"),
         (other_ids, "uncertainty", USUAL, "No item has both votes and a prediction"),
+        (nameless, "uncertainty", USUAL, "the id (column item_id) is missing or empty in row 5"),
     ],
 )
 def test_what_cannot_be_done_is_one_message_that_says_why(folder, spoil, experiment, part, said):

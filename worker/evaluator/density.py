@@ -46,8 +46,11 @@ def density(sample: Sample, low: float | None = None, high: float | None = None)
         Botev, Grotowski & Kroese, "Kernel Density Estimation via Diffusion" (Annals of Statistics
         2010), algorithm 1; on 1,024 cells.
     """
+    # Values that rounding alone tells apart are one value: no cells fit between them.
+    sample = np.asarray(sample, dtype=np.float64)
     least, most = float(sample.min()), float(sample.max())
-    air = (most - least) / 10 or max(abs(least), 1.0) / 100
+    is_one = most - least <= 1e-6 * max(abs(least), abs(most))
+    air = max(abs(least), 1.0) / 100 if is_one else (most - least) / 10
     start = least - air if low is None else max(low, least - air)
     end = most + air if high is None else min(high, most + air)
     if not start <= least <= most <= end or start == end:  # the bounds were wrong: look wider

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.evaluator.asked import Settings, diagnostics_of, plain
+from worker.evaluator.errors import EvaluatorError
 from worker.evaluator.measures import Measure, measured, normalised_l2
 from worker.evaluator.sampling import Drawn, draw_measure, draws_that_fit, together
 from worker.evaluator.summaries import (
@@ -178,7 +179,11 @@ def _part(
     predicted, human = of[0][of[1]], cases.human[of[1]]
     fitted = settings.fit(evaluator, human, predicted, *place)
     n_draws = draws_that_fit(cases.human.shape[0], settings.n_draws)
-    drawn = draw_measure(fitted, human, measure, n_draws, settings.rng(*place))
+    try:
+        drawn = draw_measure(fitted, human, measure, n_draws, settings.rng(*place))
+    except EvaluatorError as error:
+        place_of = f"The part {name}: " if len(cases.parts) > 1 else ""
+        raise EvaluatorError(f"{place_of}{error}") from None
     told = _summed(name, cases, human, predicted, drawn, measure, settings.level)
     return replace(told, diagnostics=diagnostics_of(fitted)), drawn
 

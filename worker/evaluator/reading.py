@@ -68,7 +68,7 @@ def read_predicted(pool: PoolPlan, path: Path, part: str | None = None) -> Predi
     table = pa.Table.from_batches(list(pieces(path, Wanted(tuple(dict.fromkeys(texts))))))
     columns = {name: table.column(name).combine_chunks() for name in dict.fromkeys(texts)}
     ids = columns[pool.id]
-    refuse(path, is_absent(ids), f"the id (column {pool.id}) is missing or empty")
+    _refuse_absent(path, pool.id, table)
     found, first_row = [], 1
     for rows in probability_pieces(pool.model_copy(update={"predictions": path})):
         check_probabilities(path, rows, first_row)
@@ -137,14 +137,21 @@ def read_human(
     try:
         if column is not None:
             table = pa.Table.from_batches(list(pieces(path, Wanted((id_column, column)))))
+            _refuse_absent(path, id_column, table)
             ids, votes = (table.column(name).to_pylist() for name in (id_column, column))
             return from_votes(ids, votes, classes, scale)
         columns = _class_columns(path, id_column, present, classes, scale)
         table = pa.Table.from_batches(list(pieces(path, Wanted((id_column,), columns))))
+        _refuse_absent(path, id_column, table)
         counts = np.column_stack([table.column(name).to_numpy() for name in columns])
         return from_counts(table.column(id_column).to_pylist(), counts, classes)
     except EvaluatorError as error:
         raise EvaluatorError(f"{path}: {error}") from None
+
+
+def _refuse_absent(path: Path, column: str, table: pa.Table) -> None:
+    ids = table.column(column).combine_chunks()
+    refuse(path, is_absent(ids), f"the id (column {column}) is missing or empty")
 
 
 def _class_columns(

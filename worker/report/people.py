@@ -16,6 +16,7 @@ from worker.records import Record
 from worker.report.contents import Items, Rejected
 from worker.report.contents_people import Annotator
 from worker.report.votes import GoldVotes, gold_votes, inferred, qualities
+from worker.rules import votes_of
 
 _HOUR_US = 3_600_000_000
 N_REJECTED = 100
@@ -67,12 +68,13 @@ def annotators(
     found = []
     for author, name in people.items():
         valid = [(j, r) for j, r in did[author] if j.status == "valid"]
+        voted = {r.item: (votes_of(r.judgements())[author], r) for _, r in valid}
         hours = {j.at_us // _HOUR_US for j, _ in valid}
         seconds = [j.seconds for j, _ in valid if j.seconds is not None]
-        in_pool = [(j, r) for j, r in valid if r.cell >= 0]
+        in_pool = [(vote, r) for vote, r in voted.values() if r.cell >= 0]  # one vote an item
         shared = [
-            j.label == classes[r.item]
-            for j, r in in_pool
+            vote == classes[r.item]
+            for vote, r in in_pool
             if r.item in classes and _others(r, author)
         ]
         last = max(j.at_us for j, _ in did[author])

@@ -16,6 +16,7 @@ from worker.changes import tally_key
 from worker.core.crowd.agreement import agreement as krippendorff
 from worker.core.crowd.quality import confusion_interval
 from worker.evidence import rounded
+from worker.ratings import answers
 from worker.records import Record
 from worker.report.contents_people import Agreement, Confusions, Disputed, Mistake, OwnConfusion
 from worker.resolving import Resolved
@@ -49,9 +50,9 @@ def agreement(work: Assessment, records: Sequence[Record]) -> Agreement | None:
     shared = [votes for r in records if len(votes := _in_pool(r)) > 1]
     if not shared:
         return None
-    # Ratings ascend in the order of the pool's classes; what is no class of it comes last.
+    # The pool's classes are in any order, ratings ascend; what is no class of it comes last.
     said = {label for votes in shared for label in votes.values()}
-    known = [name for name in work.pool.classes if name in said]
+    known = [name for name in answers(work.plan, work.pool.classes)[0] if name in said]
     index = {name: k for k, name in enumerate((*known, *sorted(said.difference(known))))}
     counts: NDArray[np.int64] = np.zeros((len(shared), len(index)), dtype=np.int64)
     for row, votes in zip(counts, shared, strict=True):
