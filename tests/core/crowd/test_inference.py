@@ -22,7 +22,7 @@ from tests.core.crowd.simulated import (
     simulated,
     without_classifier,
 )
-from worker.core.crowd.inference import infer, split_r_hat
+from worker.core.crowd.inference import Rates, infer, split_r_hat
 from worker.core.crowd.votes import Votes, counts
 
 IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
@@ -214,3 +214,20 @@ def test_votes_that_make_no_sense_are_told(changed, told):
     votes = Votes(one, one, one, none, none, none, 1, 2)
     with pytest.raises(ValueError, match=told):
         replace(votes, **changed)
+
+
+def test_errors_that_are_spread_over_ten_classes_leave_no_bias():
+    # A prior by which every class is mistaken for one or two others finds the predictor too bad.
+    rng, apart = np.random.default_rng(1), []
+    for seed in range(12):
+        truth = rng.integers(0, 10, 200)
+        predicted = np.where(rng.random(200) < 0.7, truth, rng.integers(0, 10, 200))
+        item = np.repeat(np.arange(200), 3)
+        author = np.concatenate([rng.permutation(8)[:3] for _ in range(200)])
+        label = np.where(rng.random(600) < 0.75, truth[item], rng.integers(0, 10, 600))
+        none = np.zeros(200, np.int64)
+        votes = Votes(item, author, label, none, predicted, none - 1, 8, 10)
+        one = Rates(np.zeros(1, np.int64), np.ones((1, 1)), np.ones((1, 1)), np.ones(1))
+        right = (infer(votes, one, seed=seed).truth == predicted).mean(axis=1)
+        apart.append((right.mean() - (truth == predicted).mean()) / right.std())
+    assert abs(np.mean(apart)) < 0.6  # four standard errors; the narrow prior has -1.1

@@ -18,9 +18,10 @@ from worker.core.crowd.variates import categorical, log_gammas, log_sum
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# The crowd's mean confusion: as if five votes on items of each class had been seen, four right.
-# Diagonal-heavy, so that the names of the classes cannot be exchanged.
-DIAGONAL, REST = 4.0, 1.0
+# The crowd's mean confusion: as if votes on items of each class had been seen, four of five right,
+# half of one or a little more for every wrong class: with less, errors would be believed to fall on
+# few classes. Diagonal-heavy, so that the names of the classes cannot be exchanged.
+RIGHT_SHARE, A_CLASS = 0.8, 2.5  # pseudo-votes for each of the K classes
 # How alike the annotators are: the pseudo-votes with which the crowd speaks for one annotator.
 STRENGTHS: Floats = np.exp(np.linspace(np.log(0.5), np.log(500.0), 21))
 LOG_STRENGTH_PRIOR: Floats = -0.5 * ((np.log(STRENGTHS) - np.log(10.0)) / 1.5) ** 2
@@ -69,7 +70,7 @@ class Tallies:
 
 def start(k: int, a: int, m: int) -> Annotators:
     """M chains of A annotators and K classes, at the middle of the prior."""
-    mean = np.tile(mean_prior(k), m) / (DIAGONAL + REST)
+    mean = np.tile(mean_prior(k), m) / (A_CLASS * k)
     middle = int(np.abs(STRENGTHS - 10.0).argmin()), int(np.abs(SPREADS - 0.4).argmin())
     return Annotators(
         mean, np.ones((a, k, m)), np.full(m, middle[0], np.int64), np.full(m, middle[1], np.int64)
@@ -78,8 +79,8 @@ def start(k: int, a: int, m: int) -> Annotators:
 
 def mean_prior(k: int) -> Floats:
     """(K, K, 1) the Dirichlet parameters of the crowd's mean confusion."""
-    prior = np.full((k, k, 1), REST / (k - 1))
-    prior[np.arange(k), np.arange(k)] = DIAGONAL
+    prior = np.full((k, k, 1), A_CLASS * k * (1 - RIGHT_SHARE) / (k - 1))
+    prior[np.arange(k), np.arange(k)] = A_CLASS * k * RIGHT_SHARE
     return prior
 
 
