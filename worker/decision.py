@@ -15,7 +15,7 @@ from worker.changing import continuation
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
 from worker.evidence import group_rows, pair_rows, rounded
-from worker.ledger import Header, Standing
+from worker.ledger import Header, Ledger, Standing
 from worker.plan import Plan
 from worker.rivals import models_of
 from worker.standings import standings
@@ -159,6 +159,11 @@ def versions() -> dict[str, str]:
     """What computed the numbers."""
     ours = {name: version(name) for name in ("assay", "numpy", "scipy")}
     return ours | {"python": platform.python_version()}
+
+
+def is_decided(ledger: Ledger, revision: int) -> bool:
+    """Whether a decision of this revision was published, so that none can be any more."""
+    return any(json.loads(text)["revision"] == revision for text in ledger.decisions())
 
 
 def compared(published: dict[str, Any], assessment: Assessment, verdict: Verdict) -> Since:

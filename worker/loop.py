@@ -16,7 +16,7 @@ from worker.assessment import Assessment
 from worker.borrowing import borrow, hand_back
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
-from worker.decision import compared, decision
+from worker.decision import compared, decision, is_decided
 from worker.filling import LEASE_MS, empty, refill, tidy
 from worker.ledger import Header, Ledger, Standing
 from worker.queueing import pending_cells, unclaimed_cells
@@ -118,7 +118,7 @@ def _may_stop(standing: Standing, verdict: Verdict) -> bool:
 
 def _stop_again(ledger: Ledger, standing: Standing) -> None:
     """Of this revision there may be a decision: a resume, and nothing left that could be asked."""
-    if any(json.loads(text)["revision"] == standing.revision for text in ledger.decisions()):
+    if is_decided(ledger, standing.revision):
         ledger.move("running", "stopped")
 
 

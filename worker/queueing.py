@@ -13,7 +13,7 @@ from worker.ledger import Standing, Unsettled
 
 # Who judged something within this time of the latest judgement is at work.
 ACTIVE_US = 10 * 60 * 1_000_000
-_LATE = 3  # queues
+_QUEUES_OF_LATE = 3
 
 
 def active(authors: Mapping[str, int]) -> frozenset[int]:
@@ -62,8 +62,8 @@ def n_missing(
     per_item = assessment.rules.per_item
     if per_item == 1:
         length = look_ahead * n_active(standing.authors)
-        return length - n_waiting(standing, but=frozenset(sorted(late)[: _LATE * length]))
-    but = enough | frozenset(sorted(late)[: _LATE * look_ahead])
+        return length - n_waiting(standing, but=frozenset(sorted(late)[: _QUEUES_OF_LATE * length]))
+    but = enough | frozenset(sorted(late)[: _QUEUES_OF_LATE * look_ahead])
     served = [
         u
         for u in standing.unsettled.values()

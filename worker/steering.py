@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from worker.assessment import reopen
-from worker.decision import decision
+from worker.decision import decision, is_decided
 from worker.errors import AssayError
 from worker.loop import look
 from worker.office import Office
@@ -64,8 +62,7 @@ def stop(office: Office, assessment: str) -> None:
         if ledger.publish(standing.revision, text, stops=True):
             break
     else:
-        decided = [json.loads(text)["revision"] for text in ledger.decisions()]
-        if standing.revision not in decided:
+        if not is_decided(ledger, standing.revision):
             raise WrongMoment(
                 f"{assessment} got a label each time before its decision was worked out; nothing "
                 "was stopped. Let the annotators wait for a moment and say it again."

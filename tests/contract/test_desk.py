@@ -251,6 +251,12 @@ class TestOverlap:
 class TestDesk:
     """The promises."""
 
+    def test_many_long_items_are_found_whatever_an_address_can_hold(self, project: Project) -> None:
+        items = [f"{n} {'ä' * 40}" for n in range(300)]
+        first, last = project.desk.put(shown([items[0], items[-1]]))
+
+        assert project.desk.find(items) == {items[0]: [first], items[-1]: [last]}
+
     def test_tasks_are_imported_in_order_and_their_ids_grow(self, project: Project) -> None:
         first = project.desk.put(shown(["a", "b", "c"]))
         second = project.desk.put(shown(["d"]))
