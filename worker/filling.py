@@ -20,6 +20,7 @@ from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.strategies import NothingLeft
 from worker.errors import AssayError
+from worker.leasing import LEASE_MS
 from worker.ledger import Claim, Ledger, Standing
 from worker.pool import Item
 from worker.queueing import (
@@ -32,8 +33,6 @@ from worker.queueing import (
 from worker.reading import look_again, record
 from worker.strays import strays
 
-# Longer than any request that writes (connector.desk.WRITE_TIMEOUT_S).
-LEASE_MS = 20_000
 # After its connection broke, an import that Label Studio still works at is over by then.
 CUT_MS = 25_000
 # While its database is locked, Label Studio tries an import again and again, though nobody waits

@@ -17,7 +17,8 @@ from worker.borrowing import borrow, hand_back
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
 from worker.decision import compared, decision, is_decided
-from worker.filling import LEASE_MS, empty, refill, tidy
+from worker.filling import empty, refill, tidy
+from worker.leasing import leased
 from worker.ledger import Header, Ledger, Standing
 from worker.queueing import pending_cells, unclaimed_cells
 from worker.reading import catch_up, sweep, sweep_is_due
@@ -34,13 +35,8 @@ def advance(
         folder: where decision.json is kept.
         holder: names this turn; no other turn may use the name.
     """
-    if not ledger.take_lease(holder, LEASE_MS):
-        return None
-    try:
-        verdict = _turn(assessment, header, ledger, desk, folder, holder)
-    finally:
-        ledger.drop_lease(holder)
-    return verdict
+    with leased(ledger, holder) as is_ours:
+        return _turn(assessment, header, ledger, desk, folder, holder) if is_ours else None
 
 
 def _turn(

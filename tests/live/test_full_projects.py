@@ -159,7 +159,7 @@ def test_a_worker_killed_while_it_ranks_leaves_nothing_behind(
     killed: set[int] = set()
 
     def come_back(worker: str) -> int | None:
-        pid = running.pids()[worker]
+        pid = running.pids().get(worker)  # none while `up` writes down who runs now
         return None if pid in killed else pid
 
     for _ in range(3):

@@ -55,7 +55,7 @@ class Crew:
                     self.starts[name] = self.starts.get(name, 0) + 1
 
     def _spawn(self, name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
-        env = dict(self.env)
+        env, command = dict(self.env), [self.module, *arguments]
         if FAKETIME is not None and name in self.of_another_time():
             env |= {
                 "LD_PRELOAD": str(FAKETIME),
@@ -64,9 +64,10 @@ class Crew:
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
                 "FAKETIME_DONT_RESET": "1",
             }
+            command = ["tests.soak.other_time", *command]
         with (self.home / f"{name}.log").open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", self.module, *arguments],
+                [sys.executable, "-m", *command],
                 env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
 

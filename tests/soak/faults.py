@@ -16,9 +16,10 @@ from tests.live.proxy import Moment, Proxy, Trap
 from tests.live.service import Service
 from tests.soak.crew import FAKETIME, Crew
 from tests.soak.relay import Mood, Relay
-from worker.filling import LEASE_MS
+from worker.leasing import LEASE_MS
 
 HOUR_S = 3600
+NOTHING = "nothing"
 _BEFORE: Moment = "before it reaches Label Studio"
 _AFTER: Moment = "before its answer comes back"
 
@@ -144,6 +145,7 @@ def _kill(pid: int) -> None:
 def all_faults(world: World) -> dict[str, Fault]:
     """Every fault that this machine can bring about, by its name in the table."""
     faults: dict[str, Fault] = {
+        NOTHING: lambda _: None,  # what the others are to be compared with
         "worker killed": kill_worker,
         "watcher killed": kill_watcher,
         "receiver killed": kill_receiver,

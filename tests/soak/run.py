@@ -36,7 +36,8 @@ class Report:
     """What a run did and found.
 
     recovery_s: by the kind of fault, the seconds from its end until a worker had the lease of every
-        assessment and had read it from Label Studio again.
+        running assessment and had read it from Label Studio again; for "nothing", between two such
+        readings.
     """
 
     seconds: float = 0.0
@@ -130,11 +131,16 @@ def _harm(
 
 
 def _read_at(world: World, names: list[str]) -> dict[str, str]:
-    """When every assessment was last read from Label Studio, by the clock of whoever read it."""
+    """When every assessment was last read from Label Studio, by the clock of whoever read it.
+
+    Only of those that are running: ended ones are read at every tenth round of the watcher.
+    """
     while True:
         try:
-            ledgers = [world.service.office.ledger(name) for name in names]
-            return {one.assessment: one.notes().get("polled_at", "") for one in ledgers}
+            now = {name: world.service.office.ledger(name).standing() for name in names}
+            return {
+                k: s.notes.get("polled_at", "") for k, s in now.items() if s.status == "running"
+            }
         except RedisError:
             time.sleep(0.1)
 
@@ -145,7 +151,7 @@ def _recovered(world: World, names: list[str], kind: str) -> float:
     before = _read_at(world, names)
     while True:
         now = _read_at(world, names)
-        if all(now[name] != before[name] for name in names):
+        if all(now[name] != before.get(name) for name in now):
             return time.monotonic() - began
         if time.monotonic() - began > PATIENCE_S:
             raise AssertionError(f"after {kind!r} nobody read for {PATIENCE_S:.0f} s: {now}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from connector.annotator import Annotator
 from connector.local import LabelStudioServer
 from tests.live.pools import Trial, all_tasks, exported, kept_tally, outcomes_of
 from tests.live.service import Service
+
+WITHDRAWN_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,10 @@ def verdict(
     tasks = Counter(task["data"]["item_id"] for task in all_tasks(studio, project))
     decisions = [json.loads(d) for d in service.office.ledger(trial.assessment).decisions()]
     revisions = Counter(d["revision"] for d in decisions)
+    # What an import that nobody waits for any more brings after the stop is withdrawn, too.
+    is_withdrawn_by = time.monotonic() + WITHDRAWN_S
+    while newcomer.next_task(project) is not None and time.monotonic() < is_withdrawn_by:
+        time.sleep(1)
     open_tasks = 0
     while (task := newcomer.next_task(project)) is not None and open_tasks < 10:
         open_tasks += 1

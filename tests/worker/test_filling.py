@@ -6,7 +6,8 @@ import pytest
 
 from connector.desk import WRITE_TIMEOUT_S
 from connector.ranking import RANKING_S
-from worker.filling import CUT_MS, LEASE_MS, SLOW_MS
+from worker.filling import CUT_MS, SLOW_MS
+from worker.leasing import LEASE_MS
 from worker.ledger import Standing, Unsettled
 from worker.queueing import ACTIVE_US, n_active, n_waiting
 

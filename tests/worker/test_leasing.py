@@ -1,0 +1,59 @@
+"""The lease of a turn: given back however the turn ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+
+from worker.embedded import ensure_running, server
+from worker.leasing import leased
+from worker.ledger import ValkeyLedger
+from worker.server import connect
+
+AWAY_S = 8.0  # longer than two calls to it wait
+
+
+def test_the_lease_of_a_turn_that_fails_is_given_back(valkey: Redis, assessment_id: str):
+    ledger = ValkeyLedger(valkey, assessment_id)
+    with pytest.raises(ValueError, match="broken"), leased(ledger, "ada"):
+        raise ValueError("broken")
+    assert ledger.take_lease("ben", 1000)
+
+
+def test_who_does_not_get_the_lease_gives_none_back(valkey: Redis, assessment_id: str):
+    ledger = ValkeyLedger(valkey, assessment_id)
+    assert ledger.take_lease("ben", 60_000)
+    with leased(ledger, "ada") as is_ours:
+        assert not is_ours
+    assert not ledger.take_lease("ada", 1000)
+
+
+def test_the_lease_is_given_back_as_soon_as_the_server_is_there_again(tmp_path: Path):
+    with server(tmp_path, None) as url, connect(url) as state:
+        ledger = ValkeyLedger(state, "broken-off")
+        came_back = []
+
+        def return_later() -> None:
+            time.sleep(AWAY_S)
+            ensure_running(tmp_path)
+            came_back.append(time.monotonic())
+
+        back = threading.Thread(target=return_later)
+
+        def break_off() -> None:
+            os.kill(int(state.info()["process_id"]), signal.SIGKILL)
+            back.start()
+            ledger.standing()
+
+        with pytest.raises(RedisError), leased(ledger, "ada"):
+            break_off()
+        back.join()
+        assert came_back, "the turn waited for the server"
+        assert ledger.take_lease("ben", 1000)
