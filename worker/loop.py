@@ -86,12 +86,18 @@ def look(
 ) -> tuple[Standing, Belief, Verdict]:
     """Say what is known now: standing, belief and verdict that belong together."""
     standing = ledger.standing()
+    return standing, *seen_in(assessment, standing, may_be_rough=may_be_rough)
+
+
+def seen_in(
+    assessment: Assessment, standing: Standing, *, may_be_rough: bool = False
+) -> tuple[Belief, Verdict]:
+    """Say what a standing tells: the belief, and what the stop rule finds in it."""
     belief = assessment.believe(standing.tally)
     unclaimed = unclaimed_cells(assessment, standing)
     open_items = assessment.n_helpful(unclaimed + pending_cells(assessment, standing))
     earlier = assessment.earlier(standing.tally)
-    verdict = assessment.decide(belief, open_items, earlier, unclaimed, may_be_rough)
-    return standing, belief, verdict
+    return belief, assessment.decide(belief, open_items, earlier, unclaimed, may_be_rough)
 
 
 def _look_after_strays(

@@ -21,13 +21,14 @@ from worker.embedded import server
 from worker.evidence import group_rows
 from worker.item_classes import likeliest_classes
 from worker.ledger import Header, Ledger, Standing
-from worker.loop import look
+from worker.loop import seen_in
 from worker.office import Office
 from worker.pool import Pool
-from worker.records import Record, load
+from worker.records import Record
 from worker.report.people import annotators, called
 from worker.server import NoServer
 from worker.settings import Settings, read_settings
+from worker.snapshots import taken_together
 from worker.standings import standings
 from worker.wording import headline
 
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 # The group of items that are outside the pool.
 GOLD = "gold"
-# A reading during which an outcome changed is repeated; labels come seconds apart.
-TRIES = 10
 
 _JUDGEMENTS = (
     "annotation", "task", "item", "label", "author", "at", "seconds", "status", "reason",
@@ -140,12 +139,9 @@ def _at(assessment: str, settings: Settings) -> Iterator[tuple[Assessment, Heade
 
 def snapshot(work: Assessment, header: Header, ledger: Ledger, settings: Settings) -> Snapshot:
     """Read all of a ledger as of one revision."""
-    for _ in range(TRIES):
-        standing, belief, verdict = look(work, ledger)
-        records, choices = list(ledger.every_record()), ledger.choices()
-        decisions = [json.loads(text) for text in ledger.decisions()]
-        if ledger.revision() == standing.revision:
-            break
+    standing, records = taken_together(ledger)
+    belief, verdict = seen_in(work, standing)
+    choices, decisions = ledger.choices(), [json.loads(text) for text in ledger.decisions()]
     stops = [d["text"] for d in decisions if d["kind"] == "stop"]
     is_over = standing.status == "stopped" and bool(stops)
     return Snapshot(
@@ -158,10 +154,10 @@ def snapshot(work: Assessment, header: Header, ledger: Ledger, settings: Setting
         pool_items=work.pool.n_items,
         confidence=verdict.confidence,
         groups=_groups(work, belief, standing),
-        judgements=_judgements(work, standing.tally, [load(text) for text in records]),
+        judgements=_judgements(work, standing.tally, records),
         choices=_choices(work.pool, choices),
         decisions=_decisions(decisions),
-        annotators=_annotators(work, standing.tally, [load(text) for text in records]),
+        annotators=_annotators(work, standing.tally, records),
         belief=belief,
         settings=settings,
     )

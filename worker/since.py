@@ -26,13 +26,12 @@ from worker.pool import Pool
 from worker.pool.since import Inputs, Labelled, Since, Then, continued, in_cells, needs_scores
 from worker.records import Record, load
 from worker.rules import tied
+from worker.snapshots import taken_together
 
 if TYPE_CHECKING:
     from worker.office import Office
 
 Ints = NDArray[np.int64]
-
-TRIES = 10  # a reading during which an outcome changed is repeated; labels come seconds apart
 
 
 class NotContinuable(AssayError):
@@ -88,11 +87,7 @@ def on_server(office: Office, assessment: str) -> Earlier:
     """An assessment of this server, as it stands now."""
     header, ledger = office.header(assessment), office.ledger(assessment)
     work = reopen(header, office.settings.pools)
-    for _ in range(TRIES):
-        standing = ledger.standing()
-        records = [load(text) for text in ledger.every_record()]
-        if ledger.revision() == standing.revision:
-            break
+    standing, records = taken_together(ledger)
     items = labelled_items(work, records)
     return Earlier(work, standing.tally, items, standing.status, _text(ledger.decisions()))
 

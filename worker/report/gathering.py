@@ -23,9 +23,8 @@ from worker.core.stopping import Verdict
 from worker.decision import question_of, rule_of, versions
 from worker.evidence import group_rows, pair_rows, rounded
 from worker.ledger import Header, Ledger
-from worker.loop import look
+from worker.loop import seen_in
 from worker.plan import Plan
-from worker.records import load
 from worker.report import contents
 from worker.report.contents_people import Agreement, Annotator
 from worker.report.families import families
@@ -35,6 +34,7 @@ from worker.report.reliability import reliability
 from worker.report.votes import agreement, confusions, disputed, inferred
 from worker.report.words import glossary, progress_name, question_text, rule_text
 from worker.rivals import models_of
+from worker.snapshots import taken_together
 from worker.standings import Standings, standings
 from worker.wording import WORDS, finding, guarantee_means, headline
 
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from worker.evaluator.experiments import PredictorExperiment
 
 N_PAIRS = 500
-# A reading during which an outcome changed is repeated; labels come seconds apart.
-TRIES = 10
 
 
 def gather(
@@ -63,11 +61,8 @@ def gather(
         now: the moment of the report; None for this one.
     """
     now = (now or datetime.now(UTC)).astimezone(ZoneInfo(work.plan.report.timezone))
-    for _ in range(TRIES):
-        standing, belief, verdict = look(work, ledger)
-        records = [load(text) for text in ledger.every_record()]
-        if ledger.revision() == standing.revision:
-            break
+    standing, records = taken_together(ledger)
+    belief, verdict = seen_in(work, standing)
     decisions = [json.loads(text) for text in ledger.decisions()]
     stop = next((d for d in reversed(decisions) if d["kind"] == "stop"), None)
     is_stopped = standing.status == "stopped" and stop is not None
