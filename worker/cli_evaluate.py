@@ -52,6 +52,8 @@ def evaluate(
     from worker.evaluator.printing import evaluation_text
     from worker.plan import load_plan
     from worker.plan.evaluate_part import EvaluatePlan
+    from worker.pool.remote import localised
+    from worker.settings import read_settings
 
     read = load_plan(plan, for_simulation=True)
     if read.question.task != "evaluate":
@@ -59,7 +61,7 @@ def evaluate(
         raise PlanError([f"question.task: {text}; write `question: {{task: evaluate}}`"], str(plan))
     asked = read.evaluate or EvaluatePlan()
     found = experiment_of(
-        read.pool,
+        localised(read, read_settings().pools).pool,
         asked,
         experiment,
         seed=read.seed,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -268,3 +269,18 @@ def test_check_says_which_items_the_experiments_leave_out(folder):
     own.assign(image="http://images/1.png").to_csv(folder / "own.csv", index=False)
     checked = check_plan(write_plan(folder, USUAL), folder / "pools")
     assert "20 of 120 predicted items have no votes: left out." in checked.warnings
+
+
+def test_predictions_at_an_address_are_fetched(folder, monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path_factory.mktemp("home")))
+    beside = assay(folder, "uncertainty", USUAL, "--json")
+    with fsspec.open("memory://elsewhere/own.csv", "wb") as there:
+        there.write((folder / "own.csv").read_bytes())
+    (folder / "own.csv").unlink()
+    plan = write_plan(folder, USUAL)
+    plan.write_text(plan.read_text().replace("own.csv", "'memory://elsewhere/own.csv'"))
+
+    done = CliRunner().invoke(cli, ["evaluate", str(plan), "--experiment", "uncertainty", "--json"])
+
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output) == json.loads(beside.output)
