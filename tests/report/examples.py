@@ -366,6 +366,7 @@ def crowded(classes: tuple[str, ...] = ANIMALS[:4], people: int = 5) -> Report:
             for n in range(20)
         ),
         confusions=Confusions(classes if k <= 12 else (), tuple(found)),
+        r_hat=2.4 if k > 4 else 1.02,
     )
 
 

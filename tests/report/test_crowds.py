@@ -25,7 +25,7 @@ from worker.report.contents import Report, as_json
 from worker.report.gathering import gather
 from worker.report.page import page, write_report
 from worker.report.people import annotators, called
-from worker.report.votes import MOST_DISPUTED, MOST_MISTAKES
+from worker.report.votes import MOST_DISPUTED, MOST_MISTAKES, MOST_R_HAT
 from worker.report.votes import agreement as told
 from worker.rules import Rules, votes_of
 
@@ -343,3 +343,19 @@ def test_who_answers_an_item_again_has_one_label_there() -> None:
     again, once = annotators(work, {}, [record], called([record]))
     assert (again.labels, again.shared, again.agreement) == (1, 1, 1.0)
     assert (once.labels, once.shared) == (1, 1)
+
+
+def test_the_page_says_when_the_draws_of_the_classes_do_not_agree(report: Report) -> None:
+    assert report.r_hat is not None
+    assert 0.9 < report.r_hat <= MOST_R_HAT
+    well, badly = crowded(), crowded(ANIMALS, 3)
+    assert badly.r_hat is not None
+    assert ("r_hat", "number", "1.02") in read(page(well)).said
+    assert "chains of draws disagree" not in page(well)
+    assert "chains of draws disagree" in page(badly)
+
+
+def test_where_no_classes_are_inferred_there_is_no_r_hat(tmp_path: Path) -> None:
+    one = crowd(tmp_path, "{per_item: 3, rule: majority}")
+    one.label((0.9, 0.9, 0.9), 1)
+    assert report_of(one).r_hat is None

@@ -269,6 +269,7 @@ class Report:
     agreement: Agreement | None = None
     disputed: tuple[Disputed, ...] = ()  # at most 20, the most disputed first
     confusions: Confusions | None = None
+    r_hat: float | None = None  # of the draws of the items' classes, where they are inferred
     evaluation: PredictorExperiment | None = None  # of the task evaluate
     evaluation_text: tuple[str, ...] = ()  # what is confused with what
     models: dict[str, Any] | None = None  # `worker.rivals.models_of`, of several models

@@ -132,6 +132,7 @@ def gather(
         agreement=agreed,
         disputed=disputed(work, records, votes),
         confusions=confusions(work, names_of, votes),
+        r_hat=None if votes is None or votes.crowd is None else round(votes.crowd.r_hat, 3),
         evaluation=far,
         evaluation_text=in_words,
         parents=above,

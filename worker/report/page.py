@@ -23,6 +23,7 @@ from worker.report.pictures_people import habits
 from worker.report.pictures_svg import Picture
 from worker.report.tables_change import then_and_now_table
 from worker.report.templating import policy, script, style, template
+from worker.report.votes import MOST_R_HAT
 from worker.telling import write_whole
 
 
@@ -47,6 +48,7 @@ def page(report: Report, told: dict[str, Any] | None = None) -> str:
         number=partial(_number, told),
         most_pairs=MOST_PAIRS,
         has_matrices=tables_people.has_matrices(report),
+        most_r_hat=MOST_R_HAT,
         plan=json.dumps(
             {"question": report.question, "rule": report.rule}, indent=2, ensure_ascii=False
         ),
