@@ -15,8 +15,8 @@ from connector.annotator import Annotator, sign_up
 from connector.desk import connect as connect_label_studio
 from connector.local import LabelStudioServer, start
 from connector.settings import LabelStudioSettings
-from worker.embedded import server
-from worker.server import connect
+from worker.service.embedded import server
+from worker.service.server import connect
 
 
 @pytest.fixture(scope="session")

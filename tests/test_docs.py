@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from worker.cli import cli
+from worker.cli.main import cli
 from worker.plan import Plan
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")

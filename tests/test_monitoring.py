@@ -11,10 +11,10 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.promises.world import small_assessment
-from worker.embedded import server
 from worker.ledger import ValkeyLedger
-from worker.office import Office
-from worker.settings import Settings
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.settings import Settings
 from worker.web.metrics import exposition
 from worker.web.sight import Sight
 

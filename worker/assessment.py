@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker import continuing
 from worker.believing import first_belief, fitted
 from worker.core.anytime.bands import forecast, foreseen
 from worker.core.anytime.blocking import blocking
@@ -28,15 +27,24 @@ from worker.core.several import decide_each
 from worker.core.stopping import Reason, Verdict, decide
 from worker.core.strategies import STRATEGIES, Choice, Strategy
 from worker.core.supposing import retallied, with_tally
+from worker.judgements.outcomes import (
+    Begun,
+    Counts,
+    Outcomes,
+    begun_with,
+    count,
+    n_labelled,
+    outcomes,
+)
+from worker.judgements.resolving import Resolved, is_plain, resolve, until
+from worker.judgements.rules import Rules
 from worker.judging import Judging, judged, judging
 from worker.ledger import Header
-from worker.outcomes import Begun, Counts, Outcomes, begun_with, count, n_labelled, outcomes
+from worker.models.several import Several, several
+from worker.months import continuing
 from worker.plan import Plan, stored_plan
 from worker.pool import Pool, compared_pairs, fetch_pool, open_pool
-from worker.resolving import Resolved, is_plain, resolve, until
-from worker.rules import Rules
-from worker.settings import read_settings
-from worker.several import Several, several
+from worker.service.settings import read_settings
 
 Ints = NDArray[np.int64]
 

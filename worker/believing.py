@@ -14,7 +14,7 @@ from worker.core.empirical import Fit, Hyperparameters, Scores
 from worker.core.kinds import expected_kinds, fit_kinds
 from worker.core.metrics import Errors
 from worker.core.supposing import with_prior
-from worker.outcomes import Outcomes
+from worker.judgements.outcomes import Outcomes
 from worker.plan import Plan
 from worker.pool import Pool
 

@@ -9,15 +9,15 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Literal
 
-from worker.annotating import annotation_of
 from worker.assessment import Assessment
-from worker.changing import continuation
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
 from worker.evidence import group_rows, pair_rows, rounded
+from worker.judgements.annotating import annotation_of
 from worker.ledger import Header, Ledger, Standing
+from worker.models.rivals import models_of
+from worker.months.changing import continuation
 from worker.plan import Plan
-from worker.rivals import models_of
 from worker.standings import standings
 from worker.wording import finding, guarantee_means, headline, headline_by_hand
 

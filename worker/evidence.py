@@ -16,7 +16,7 @@ from worker.core.mixing import mixed
 from worker.core.posterior import highest_density_interval, interval, mean
 from worker.core.stopping import Verdict
 from worker.ledger import Standing
-from worker.queueing import unclaimed_cells
+from worker.queue.queueing import unclaimed_cells
 from worker.standings import Standings
 
 
@@ -29,7 +29,7 @@ def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
     group's items: mean and 95% interval.
     """
     if assessment.several is not None and assessment.several.asked:
-        return []  # of differences `worker.rivals.models_of` tells
+        return []  # of differences `worker.models.rivals.models_of` tells
     size, labelled, right = group_size(belief), group_labelled(belief), group_right(belief)
     bounds = np.column_stack([mean(belief), interval(belief), highest_density_interval(belief)])
     names = ("mean", "low", "high", "hpdi_low", "hpdi_high")

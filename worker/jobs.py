@@ -15,17 +15,17 @@ from rq.queue import Queue
 from rq.worker import SimpleWorker
 
 from connector.errors import ConnectorError
-from worker.admitting import PlainJob, refusal
 from worker.core.stopping import Verdict
-from worker.counters import count_failure, count_turn, webhooks
 from worker.errors import AssayError
-from worker.logs import at_work, now_at
 from worker.loop import advance as take_turn
 from worker.notices import outbox
 from worker.notices.happenings import note_decisions
 from worker.notices.sending import send
-from worker.office import DELIVER_JOB, JOB, QUEUE, REPORT_JOB, Office
 from worker.plan import stored_plan
+from worker.service.admitting import PlainJob, refusal
+from worker.service.counters import count_failure, count_turn, webhooks
+from worker.service.logs import at_work, now_at
+from worker.service.office import DELIVER_JOB, JOB, QUEUE, REPORT_JOB, Office
 from worker.simulate import spread
 
 log = logging.getLogger(__name__)

@@ -19,9 +19,9 @@ from worker.core.judged.terrain import Terrain, expected_measure, terrain
 from worker.core.metrics import Metric
 from worker.evaluator.frequencies import Frequencies, from_counts
 from worker.evaluator.measures import FLOOR, MEASURES, Floats
+from worker.judgements.rules import frequencies
 from worker.plan import Plan
 from worker.pool import Pool
-from worker.rules import frequencies
 
 Ints = NDArray[np.int64]
 

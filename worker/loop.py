@@ -11,17 +11,17 @@ import time
 from pathlib import Path
 
 from connector.port import Desk
-from worker.adopting import adopt
 from worker.assessment import Assessment
-from worker.borrowing import borrow, hand_back
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
 from worker.decision import compared, decision, is_decided
-from worker.filling import empty, refill, tidy
-from worker.leasing import leased
+from worker.judgements.reading import catch_up, sweep, sweep_is_due
 from worker.ledger import Header, Ledger, Standing
-from worker.queueing import pending_cells, unclaimed_cells
-from worker.reading import catch_up, sweep, sweep_is_due
+from worker.queue.adopting import adopt
+from worker.queue.borrowing import borrow, hand_back
+from worker.queue.filling import empty, refill, tidy
+from worker.queue.leasing import leased
+from worker.queue.queueing import pending_cells, unclaimed_cells
 from worker.telling import tell_decision, tell_progress, tell_tab, untell_decision, write_decision
 from worker.wording import headline
 

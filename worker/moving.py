@@ -14,15 +14,15 @@ from redis import Redis
 
 from worker.assessment import reopen
 from worker.errors import AssayError, NewerPlan
-from worker.filling import SLOW_MS
+from worker.judgements.records import NewerRecord, load
 from worker.ledger import Header, LedgerError
 from worker.ledger.contract import unsettled_from
 from worker.plan import stored_plan
 from worker.pool import open_pool
-from worker.records import NewerRecord, load
+from worker.queue.filling import SLOW_MS
 
 if TYPE_CHECKING:
-    from worker.office import Office
+    from worker.service.office import Office
 
 VERSION = 2
 

@@ -17,18 +17,18 @@ import pandas as pd
 
 from worker.assessment import Assessment, reopen
 from worker.core.belief import Belief, group_share
-from worker.embedded import server
 from worker.evidence import group_rows
-from worker.item_classes import likeliest_classes
+from worker.judgements.item_classes import likeliest_classes
+from worker.judgements.records import Record
+from worker.judgements.snapshots import taken_together
 from worker.ledger import Header, Ledger, Standing
 from worker.loop import seen_in
-from worker.office import Office
 from worker.pool import Pool
-from worker.records import Record
 from worker.report.people import annotators, called
-from worker.server import NoServer
-from worker.settings import Settings, read_settings
-from worker.snapshots import taken_together
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.server import NoServer
+from worker.service.settings import Settings, read_settings
 from worker.standings import standings
 from worker.wording import headline
 

@@ -31,10 +31,10 @@ from connector.existing import (
 from connector.labels import Schema, offered, shown_keys
 from connector.settings import label_studio_settings
 from worker.errors import PredictionsError
+from worker.judgements.rules import Rules, tied, votes_of
 from worker.plan import Plan
 from worker.plan.drafting import draft_for_project
 from worker.plan.project_part import ID, LABEL, PREDICTED, SCORE
-from worker.rules import Rules, tied, votes_of
 
 if TYPE_CHECKING:
     from label_studio_sdk.client import LabelStudio

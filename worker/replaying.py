@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from connector.labels import Judgement
 from connector.port import Desk
 from worker.assessment import Assessment
-from worker.changes import tally_key
+from worker.judgements.changes import tally_key
+from worker.judgements.records import Record, load
+from worker.judgements.rules import votes_of
 from worker.ledger import Ledger
 from worker.moving import VERSION
 from worker.pool import Pool
-from worker.queueing import unclaimed_cells
-from worker.records import Record, load
-from worker.rules import votes_of
-from worker.strays import FOUND
+from worker.queue.queueing import unclaimed_cells
+from worker.queue.strays import FOUND
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from worker.errors import NewerPlan
 from worker.ledger import Ledger, LedgerError, Standing
 from worker.notices import outbox
 from worker.notices.happenings import look_for_trouble
-from worker.office import Office
 from worker.plan import stored_plan
 from worker.report.scheduled import due
+from worker.service.office import Office
 
 log = logging.getLogger(__name__)
 

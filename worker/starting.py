@@ -15,15 +15,15 @@ from connector.project import attach_project, create_project
 from connector.settings import label_studio_settings, project_page
 from worker.assessment import assess, reopen
 from worker.errors import PlanError
+from worker.judgements.ratings import answers
 from worker.ledger import AlreadyStarted, Header
+from worker.months.since import taken_over, with_earlier
 from worker.nearest import listed
-from worker.office import Office
 from worker.plan import Plan, load_plan, plan_hash, stored_plan
 from worker.pool import Pool, check_question, check_source, compile_pool, publish
 from worker.pool.remote import localised
 from worker.project_pool import ProjectPool, read_project, settled_plan, warnings_of
-from worker.ratings import answers
-from worker.since import taken_over, with_earlier
+from worker.service.office import Office
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from worker.annotating import annotation_of, waiting_votes
 from worker.assessment import Assessment, reopen
 from worker.decision import continues_of
 from worker.evidence import groups
+from worker.judgements.annotating import annotation_of, waiting_votes
 from worker.ledger import Header
 from worker.loop import look
+from worker.models.rivals import models_of
 from worker.notices.outbox import given_up
-from worker.office import Office
 from worker.report.progress import forecast, to_be_had
-from worker.rivals import models_of
+from worker.service.office import Office
 from worker.wording import headline
 
 

@@ -9,7 +9,7 @@ from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.posterior import whole
 from worker.core.stopping import PairVerdict, Verdict
-from worker.rivals import finding_of_models
+from worker.models.rivals import finding_of_models
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,21 +23,21 @@ from tests.bench.measuring import line, say
 from tests.bench.paper.cache import Value
 from tests.bench.paper.cases import planned, spread
 from tests.bench.paper.data import Ints, Pool, folder, load
-from worker import continuing
 from worker.assessment import Assessment, assess
-from worker.changes import tally_key
-from worker.changing import changed_since
 from worker.core.belief import Belief
 from worker.core.counts import LawCache
 from worker.core.history import believed_share, full_worth
 from worker.core.posterior import interval
+from worker.judgements.changes import tally_key
+from worker.months import continuing
+from worker.months.changing import changed_since
+from worker.months.since import Earlier, continue_with, items_in_rows
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth
 from worker.simulate.measuring import Log, Measures
 from worker.simulate.replay import labels
 from worker.simulate.truths import outcomes, true_values
-from worker.since import Earlier, continue_with, items_in_rows
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator

@@ -20,12 +20,12 @@ from connector.desk import connect as connect_label_studio
 from connector.project import hook
 from connector.settings import LabelStudioSettings, webhook_secret
 from tests.bench.measuring import line, quantiles, say, write_pool
-from worker.embedded import server
 from worker.ledger import ValkeyLedger
-from worker.office import Office
-from worker.queueing import n_waiting
-from worker.serving import RECEIVER
-from worker.settings import Settings
+from worker.queue.queueing import n_waiting
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.serving import RECEIVER
+from worker.service.settings import Settings
 from worker.starting import start
 
 LABELS, WATCHER_S, SUBMITS = 40, 3.0, 30

@@ -19,12 +19,12 @@ from tests.bench.measuring import line, say, used_memory, write_pool
 from tests.bench.stored_desk import StoredDesk
 from tests.bench.turn import header_of
 from worker.assessment import Assessment, assess
-from worker.embedded import server
-from worker.office import Office
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.server import connect
-from worker.settings import Settings
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.server import connect
+from worker.service.settings import Settings
 
 ASSESSMENTS, WORKERS, ANNOTATIONS, GROUPS, ITEMS = 200, 8, 50_000, 10, 1_000
 

@@ -1,11 +1,11 @@
 """A worker as `assay worker`, but for its desk: `tests.bench.stored_desk`."""
 
 from tests.bench.stored_desk import StoredDesk
-from worker import office
-from worker.cli import cli
+from worker.cli.main import cli
 from worker.ledger import Header
-from worker.server import connect
-from worker.settings import read_settings
+from worker.service import office
+from worker.service.server import connect
+from worker.service.settings import read_settings
 
 
 def _desk_of(header: Header, known: object) -> StoredDesk:

@@ -20,10 +20,10 @@ import uvicorn
 from connector.webhook import receiver
 from tests.bench.measuring import line, quantiles, say
 from tests.bench.turn import header_of, opened, turns
-from worker.embedded import server
 from worker.ledger import ValkeyLedger
-from worker.office import Office
-from worker.settings import Settings
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.settings import Settings
 from worker.web.app import website
 from worker.web.security import gate
 from worker.web.sight import Sight

@@ -19,7 +19,7 @@ import click
 
 from tests.compat.environments import ROOT, Environment, ensure, pythons, versions
 from tests.compat.servers import on_the_path, other_server, version_of, wheels_valkey
-from worker.doctor import OLDEST_LABEL_STUDIO
+from worker.cli.doctor import OLDEST_LABEL_STUDIO
 
 JOBS = ("tests/worker/test_jobs.py", "tests/worker/test_schedule.py", "tests/worker/test_server.py")
 # What speaks to the server and to RQ.

@@ -20,13 +20,13 @@ from redis import Redis
 
 from tests.promises.world import CLASSES, LONG_US, World, predicted, small_assessment
 from worker.assessment import Assessment
-from worker.embedded import server
 from worker.ledger import Ledger, ValkeyLedger
 from worker.loop import look
 from worker.moving import pack
-from worker.office import Office
 from worker.replaying import export, unrepeated_choices
-from worker.settings import Settings
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.settings import Settings
 from worker.status import status_of
 
 ASSETS = Path(__file__).parents[1] / "assets"

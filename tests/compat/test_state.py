@@ -13,13 +13,13 @@ from redis import Redis
 
 from tests.compat.state import ASSETS, told
 from worker.assessment import reopen
-from worker.embedded import server
 from worker.errors import AssayError
 from worker.jobs import advance, open_office
 from worker.moving import take_over
-from worker.office import Office
 from worker.schedule import look_around
-from worker.settings import Settings
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.settings import Settings
 
 VERSIONS = sorted(ASSETS.glob("state-v*"))
 NAME = "kept"

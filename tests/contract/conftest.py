@@ -9,12 +9,12 @@ import pytest
 
 from tests.contract.killed import Home
 from tests.contract.ledgers import header_of
-from worker.embedded import server
 from worker.ledger import (
     Ledger,
     MemoryLedger,
     ValkeyLedger,
 )
+from worker.service.embedded import server
 
 
 @pytest.fixture(params=["memory", "valkey"])

@@ -20,11 +20,11 @@ from connector.labels import Look
 from tests.contract.ledger_events import ITEMS, Census, looks
 from tests.contract.ledger_model import Model
 from tests.contract.ledgers import RULES, claims_of, header_of
-from worker.changes import Change, Edit
+from worker.judgements.changes import Change, Edit
+from worker.judgements.reading import record, take_stock
+from worker.judgements.records import load
 from worker.ledger import AlreadyStarted, Ledger, MemoryLedger, ValkeyLedger
-from worker.reading import record, take_stock
-from worker.records import load
-from worker.server import connect
+from worker.service.server import connect
 
 STATUSES = st.sampled_from(["running", "paused", "stopped"])
 NAMES = st.sampled_from(["x", 'y"'])

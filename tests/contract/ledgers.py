@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from connector.labels import Judgement, Look
-from worker.changes import Change, Edit
+from worker.judgements.changes import Change, Edit
+from worker.judgements.reading import record
+from worker.judgements.rules import Rules
 from worker.ledger import (
     Claim,
     Header,
     Ledger,
 )
-from worker.reading import record
-from worker.rules import Rules
 
 ASSETS = Path(__file__).parents[1] / "assets"
 RULES = Rules()

@@ -16,12 +16,12 @@ from tests.contract.ledgers import (
     seen,
     valid,
 )
+from worker.judgements.records import load
 from worker.ledger import (
     Claim,
     Ledger,
     ValkeyLedger,
 )
-from worker.records import load
 
 
 class TestLease:

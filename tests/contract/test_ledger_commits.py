@@ -15,12 +15,12 @@ from tests.contract.ledgers import (
     skipped,
     valid,
 )
-from worker.changes import Change, Edit, tally_key
+from worker.judgements.changes import Change, Edit, tally_key
+from worker.judgements.reading import record
+from worker.judgements.records import load
 from worker.ledger import (
     Ledger,
 )
-from worker.reading import record
-from worker.records import load
 
 
 class TestCommits:

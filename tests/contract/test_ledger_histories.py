@@ -17,13 +17,13 @@ from tests.contract.ledgers import (
     header_of,
 )
 from tests.fakes import FakeDesk
+from worker.judgements.reading import record, take_stock
 from worker.ledger import (
     Ledger,
     MemoryLedger,
     ValkeyLedger,
 )
-from worker.reading import record, take_stock
-from worker.server import connect
+from worker.service.server import connect
 
 ITEMS = ("a", "b:é", 'c"')
 steps = st.lists(

@@ -17,12 +17,12 @@ from tests.contract.ledgers import (
     skipped,
     valid,
 )
-from worker.changes import tally_key
+from worker.judgements.changes import tally_key
+from worker.judgements.reading import record
+from worker.judgements.records import State, load
 from worker.ledger import (
     Ledger,
 )
-from worker.reading import record
-from worker.records import State, load
 
 
 class TestStanding:

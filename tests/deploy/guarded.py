@@ -12,8 +12,8 @@ from pathlib import Path
 import yaml
 
 from tests.live.service import eventually
-from worker.embedded import find_binary
-from worker.server import connect
+from worker.service.embedded import find_binary
+from worker.service.server import connect
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 ACL, COMPOSE = DEPLOY / "valkey-acl.conf", DEPLOY / "compose.yaml"

@@ -14,9 +14,9 @@ from connector.local import LabelStudioServer
 from tests.deploy.guarded import DEPLOY, Guarded, guarded_server
 from tests.live.pools import SignUp, insects, label_until_stopped
 from tests.live.service import eventually, service
-from worker.office import Office
-from worker.server import check, connect
-from worker.settings import Settings
+from worker.service.office import Office
+from worker.service.server import check, connect
+from worker.service.settings import Settings
 
 PASSWORD = "only-for-tests"
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 from click import Command
 
-from worker.cli import cli
-from worker.settings import SECRETS
+from worker.cli.main import cli
+from worker.service.settings import SECRETS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 FILE = DEPLOY / "compose.yaml"

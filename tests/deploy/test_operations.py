@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.test_monitoring import RULES
-from worker.cli import cli
+from worker.cli.main import cli
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PAGE = (DEPLOY / "operations.md").read_text(encoding="utf-8")

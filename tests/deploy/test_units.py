@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from worker.cli import cli
-from worker.settings import SECRETS
+from worker.cli.main import cli
+from worker.service.settings import SECRETS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))

@@ -25,12 +25,12 @@ from connector.ratings import Bins
 from connector.webhook import receiver
 from tests.contract.ledgers import RULES, claims_of, header_of
 from worker.errors import AssayError, PlanError
+from worker.judgements.reading import record
+from worker.judgements.records import load
 from worker.ledger import MemoryLedger
 from worker.plan import Plan, load_plan, plan_hash
 from worker.plan.model import stored_plan
 from worker.pool import compile_pool, open_pool
-from worker.reading import record
-from worker.records import load
 
 LONGEST_S = 20  # a hundred times what the slowest good input takes
 LONGEST_MESSAGE = 20_000

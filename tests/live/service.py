@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from connector.local import LabelStudioServer
-from worker.embedded import embedded_url
-from worker.office import Office
-from worker.records import Record, load
-from worker.rules import Rules
-from worker.settings import Settings
+from worker.judgements.records import Record, load
+from worker.judgements.rules import Rules
+from worker.service.embedded import embedded_url
+from worker.service.office import Office
+from worker.service.settings import Settings
 from worker.status import status_of
 
 Found = TypeVar("Found")

@@ -19,10 +19,10 @@ from tests.promises.world import (
     shown,
 )
 from worker.assessment import Assessment
-from worker.filling import CUT_MS, SLOW_MS
+from worker.judgements.records import load
 from worker.ledger import Header
 from worker.loop import advance
-from worker.records import load
+from worker.queue.filling import CUT_MS, SLOW_MS
 
 Small = tuple[Assessment, Header]
 MORE_CALLS_THAN_A_TURN_MAKES = 60

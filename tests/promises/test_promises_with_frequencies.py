@@ -25,11 +25,11 @@ from tests.promises.world import (
     small_assessment,
 )
 from worker.assessment import Assessment, assess
-from worker.changes import tally_key
+from worker.judgements.changes import tally_key
+from worker.judgements.records import load
 from worker.ledger import Header
 from worker.plan import load_plan, plan_hash
 from worker.pool import compile_pool
-from worker.records import load
 from worker.replaying import unrepeated_choices
 
 Small = tuple[Assessment, Header]

@@ -24,9 +24,9 @@ from tests.promises.world import (
     small_assessment,
 )
 from worker.assessment import Assessment
-from worker.changes import tally_key
+from worker.judgements.changes import tally_key
+from worker.judgements.records import load
 from worker.ledger import Header
-from worker.records import load
 from worker.replaying import unrepeated_choices
 
 Small = tuple[Assessment, Header]

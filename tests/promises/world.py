@@ -22,13 +22,13 @@ from connector.errors import InDoubt
 from connector.port import Desk
 from tests.fakes import SCHEMA, FakeDesk
 from worker.assessment import Assessment, assess
-from worker.filling import LeaseLost
+from worker.judgements.records import load
 from worker.ledger import Header, Ledger, MemoryLedger, ValkeyLedger
 from worker.loop import advance
 from worker.plan import load_plan, plan_hash
 from worker.pool import compile_pool
-from worker.records import load
-from worker.server import connect
+from worker.queue.filling import LeaseLost
+from worker.service.server import connect
 
 CLASSES = ("cat", "dog", "cow")
 N_ITEMS = 18

@@ -18,16 +18,16 @@ from tests.report.examples import EXAMPLES, crowded
 from tests.report.test_page import read
 from worker.core.crowd.agreement import agreement
 from worker.decision import decision
+from worker.judgements.records import Record, Seen, load
+from worker.judgements.rules import Rules, votes_of
 from worker.loop import look
 from worker.plan.evaluate_part import EvaluatePlan
-from worker.records import Record, Seen, load
 from worker.report.contents import Report, as_json
 from worker.report.gathering import gather
 from worker.report.page import page, write_report
 from worker.report.people import annotators, called
 from worker.report.votes import MOST_DISPUTED, MOST_MISTAKES, MOST_R_HAT
 from worker.report.votes import agreement as told
-from worker.rules import Rules, votes_of
 
 INFERRED = "{per_item: 3, rule: dawid-skene, gold: {items: gold.csv, rate: 0.2}}"
 RIGHTS = (0.95, 0.9, 0.85, 0.0)  # the last is a spammer

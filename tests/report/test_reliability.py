@@ -5,8 +5,8 @@ import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.simulated_pool import CLASSES, N_ITEMS
+from worker.judgements.records import load
 from worker.loop import look
-from worker.records import load
 from worker.report.contents import Reliability
 from worker.report.reliability import reliability
 

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from tests.promises.world import small_assessment
-from worker.cli import cli
-from worker.embedded import server
-from worker.office import Office
-from worker.settings import Settings
+from worker.cli.main import cli
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.settings import Settings
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_wrong_use_and_unknown_names_are_one_message(assay, arguments, code, sai
 def test_a_report_begins_without_what_it_seldom_needs() -> None:
     """Half a second of imports, of the two seconds that a report may take."""
     heavy = "('scipy.stats', 'pandas', 'jax', 'numpyro', 'label_studio_sdk', 'httpx')"
-    loads = "import sys, worker.report.making, worker.report.page, worker.office"
+    loads = "import sys, worker.report.making, worker.report.page, worker.service.office"
     said = subprocess.run(
         [sys.executable, "-c", f"{loads}; print([m for m in {heavy} if m in sys.modules])"],
         capture_output=True,

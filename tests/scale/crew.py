@@ -19,12 +19,12 @@ from tests.bench.turn import header_of
 from tests.live.service import eventually
 from tests.scale.desk import ToldDesk
 from worker.assessment import assess, reopen
-from worker.office import Office
+from worker.judgements.records import load
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.records import load
 from worker.replaying import unrepeated_choices
 from worker.schedule import look_around
+from worker.service.office import Office
 
 # A lease that a server brings back with an older state ends after 20 s.
 PATIENCE_S = 60.0

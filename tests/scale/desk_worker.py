@@ -3,10 +3,10 @@
 import os
 
 from tests.scale.desk import ToldDesk
-from worker import office
-from worker.cli import cli
+from worker.cli.main import cli
 from worker.ledger import Header
-from worker.server import connect
+from worker.service import office
+from worker.service.server import connect
 
 
 def _desk_of(header: Header, known: object) -> ToldDesk:

@@ -15,7 +15,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from connector.local import free_port
-from worker.embedded import find_binary
+from worker.service.embedded import find_binary
 
 PATIENCE_S = 30.0
 N_SLOTS = 16384

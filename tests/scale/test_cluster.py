@@ -18,12 +18,12 @@ from tests.contract.test_ledger_commits import TestCommits
 from tests.contract.test_ledger_standing import TestStanding
 from tests.promises.world import Step, live_through, new_world, small_assessment
 from tests.scale.servers import Node, cluster, cluster_url, node
-from worker.embedded import server
 from worker.ledger import Ledger, ValkeyLedger
 from worker.moving import VERSION, NotMovable, pack, unpack
-from worker.office import Office
-from worker.server import NoServer, UnfitServer, check, connect
-from worker.settings import Settings
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.server import NoServer, UnfitServer, check, connect
+from worker.service.settings import Settings
 
 __all__ = [
     "TestBeginning",

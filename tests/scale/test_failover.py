@@ -17,10 +17,10 @@ from tests.scale.roomy import roomy
 from tests.scale.servers import caught_up, cut_off, node, pair, promote
 from worker.assessment import Assessment
 from worker.ledger import Header, ValkeyLedger
-from worker.office import Office
 from worker.replaying import replay
-from worker.server import connect
-from worker.settings import Settings
+from worker.service.office import Office
+from worker.service.server import connect
+from worker.service.settings import Settings
 
 N_STEPS = 12
 Small = tuple[Assessment, Header]

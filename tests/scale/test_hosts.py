@@ -13,8 +13,8 @@ from tests.scale.crew import assert_all_counted, begin_all, carry_pools, label_a
 from tests.scale.desk import ToldDesk
 from tests.scale.hosts import can_make_hosts, hosts
 from tests.scale.servers import cluster, cluster_url, node
-from worker.office import Office
-from worker.settings import Settings
+from worker.service.office import Office
+from worker.service.settings import Settings
 
 N_ASSESSMENTS, N_LABELS = 4, 25
 

@@ -17,10 +17,10 @@ from rq.serializers import JSONSerializer
 from rq.webhook import Webhook
 
 from tests.notices.receiver import receiver
-from worker.embedded import server
 from worker.jobs import work
-from worker.office import JOB, QUEUE, Office
-from worker.settings import Settings
+from worker.service.embedded import server
+from worker.service.office import JOB, QUEUE, Office
+from worker.service.settings import Settings
 
 CALLED: list[object] = []
 

@@ -18,9 +18,9 @@ from connector.local import LabelStudioServer, personal_access_token
 from tests.deploy.guarded import guarded_server
 from tests.live.pools import SignUp, insects, label_until_stopped
 from tests.live.service import Service, eventually, service
-from worker.office import Office
-from worker.server import connect
-from worker.settings import Settings
+from worker.service.office import Office
+from worker.service.server import connect
+from worker.service.settings import Settings
 
 pytestmark = pytest.mark.live
 

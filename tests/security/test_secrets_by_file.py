@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from connector.errors import MissingSetting, UnusableSecret
-from worker.doctor import Finding, _secrets
+from worker.cli.doctor import Finding, _secrets
 from worker.notices.outbox import NotSent
 from worker.notices.sending import _filled, _secret
-from worker.settings import SECRETS, Settings, read_settings
-from worker.upkeep import environment
+from worker.service.settings import SECRETS, Settings, read_settings
+from worker.service.upkeep import environment
 from worker.web.security import gate
 
 ROOT = Path(__file__).parents[2]

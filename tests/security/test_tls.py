@@ -18,8 +18,8 @@ from connector.desk import connect as connect_label_studio
 from connector.errors import ConnectorError, Unreachable
 from connector.project import look_at_server
 from connector.settings import LabelStudioSettings
-from worker.embedded import server, socket_of
-from worker.server import NoServer, check, connect
+from worker.service.embedded import server, socket_of
+from worker.service.server import NoServer, check, connect
 
 
 @dataclass(frozen=True, slots=True)

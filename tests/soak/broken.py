@@ -22,7 +22,7 @@ def _blind(name: str) -> str:
 
 
 if __name__ == "__main__":  # an import must not break anything: the tests are looked through, too
-    from worker.cli import cli
+    from worker.cli.main import cli
 
     valkey._script = _blind
     cli()

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from redis.exceptions import RedisError
 
-from worker.embedded import embedded_url, ensure_running
-from worker.server import connect
+from worker.service.embedded import embedded_url, ensure_running
+from worker.service.server import connect
 
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 DISK = "64m"

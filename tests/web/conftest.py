@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.web.site import Begun, begin, dashboard, forget
-from worker.office import Office
-from worker.settings import Settings
+from worker.service.office import Office
+from worker.service.settings import Settings
 
 
 @pytest.fixture

@@ -14,13 +14,13 @@ import uvicorn
 from connector.webhook import receiver
 from tests.fakes import FakeDesk
 from worker.assessment import Assessment, assess
-from worker.counters import count_webhook
 from worker.ledger import Header, ValkeyLedger
 from worker.loop import advance
-from worker.office import INDEX, Office
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.serving import _listen
+from worker.service.counters import count_webhook
+from worker.service.office import INDEX, Office
+from worker.service.serving import _listen
 from worker.web.app import website
 from worker.web.security import gate
 from worker.web.sight import Sight

@@ -15,8 +15,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.web.browser import browser, complaints, hosts, phone, screenshot
 from tests.web.site import TOKEN, Begun, begin, dashboard, forget
-from worker.office import Office
 from worker.report.making import make_now
+from worker.service.office import Office
 
 NAMES = ("<script>alert(1)</script>", "שלום עולם", "🦎 lizard", "a long name " * 25, "=1+1")
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.web.site import Begun, dashboard
 from worker.ledger import ValkeyLedger
-from worker.office import Office
+from worker.service.office import Office
 
 
 @contextmanager

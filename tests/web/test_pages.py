@@ -15,15 +15,15 @@ from rq.serializers import JSONSerializer
 from connector.errors import ConnectorError
 from tests.web.site import SECRET, Begun, begin, dashboard, forget
 from tests.worker.models_pool import header_of, plan_of, values_of, write_models
-from worker.counters import count_failure, count_turn, counters
-from worker.office import QUEUE, Office
+from worker.cli.printing import status_text
 from worker.pool import compile_pool
-from worker.printing import status_text
+from worker.queue.steering import stop
 from worker.report.gathering import gather
 from worker.schedule import HEARTBEAT
-from worker.settings import Settings, read_settings
+from worker.service.counters import count_failure, count_turn, counters
+from worker.service.office import QUEUE, Office
+from worker.service.settings import Settings, read_settings
 from worker.status import status_of
-from worker.steering import stop
 from worker.web.sight import Sight
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from connector.errors import MissingSetting
 from tests.web.site import SECRET, TOKEN, Begun, begin, dashboard, forget
-from worker.office import Office
+from worker.service.office import Office
 from worker.web import sessions
 from worker.web.security import gate
 

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.report.crowds import crowd
-from worker.annotating import annotation_text, gold_answered, ordinal, waiting_text, waiting_votes
+from worker.judgements.annotating import (
+    annotation_text,
+    gold_answered,
+    ordinal,
+    waiting_text,
+    waiting_votes,
+)
 
 
 @pytest.mark.parametrize(

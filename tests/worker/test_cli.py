@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.promises.world import CLASSES, small_assessment
-from worker.cli import cli
-from worker.embedded import server
-from worker.office import Office
-from worker.settings import Settings
+from worker.cli.main import cli
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.settings import Settings
 
 DIGITS = Path(__file__).parents[2] / "samples" / "digits"
 CSV = "item_id,predicted,score,text\n" + "".join(

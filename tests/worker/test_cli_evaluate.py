@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from worker import cli_evaluate
-from worker.cli import cli
+from worker.cli import evaluate as cli_evaluate
+from worker.cli.main import cli
 from worker.evaluator.contract import EVALUATORS
 from worker.starting import check_plan
 

@@ -15,15 +15,15 @@ from click.testing import CliRunner
 from rq import Queue
 from rq.serializers import JSONSerializer
 
-from worker.cli import cli
-from worker.doctor import Finding, examine
-from worker.embedded import server
+from worker.cli.doctor import Finding, examine
+from worker.cli.main import cli
+from worker.cli.printing import finding_text
 from worker.jobs import AssayWorker
-from worker.office import QUEUE, Office
-from worker.printing import finding_text
 from worker.schedule import HEARTBEAT
-from worker.serving import RECEIVER
-from worker.settings import Settings
+from worker.service.embedded import server
+from worker.service.office import QUEUE, Office
+from worker.service.serving import RECEIVER
+from worker.service.settings import Settings
 
 # An address at which nothing listens.
 NOWHERE = "http://127.0.0.1:9"

@@ -6,10 +6,10 @@ import pytest
 
 from connector.desk import WRITE_TIMEOUT_S
 from connector.ranking import RANKING_S
-from worker.filling import CUT_MS, SLOW_MS
-from worker.leasing import LEASE_MS
 from worker.ledger import Standing, Unsettled
-from worker.queueing import ACTIVE_US, n_active, n_waiting
+from worker.queue.filling import CUT_MS, SLOW_MS
+from worker.queue.leasing import LEASE_MS
+from worker.queue.queueing import ACTIVE_US, n_active, n_waiting
 
 
 def standing(*unsettled: Unsettled, answered: int = -1, authors: dict[str, int] | None = None):

@@ -6,11 +6,11 @@ import pytest
 from redis.exceptions import OutOfMemoryError
 
 from connector.labels import Judgement, Look
-from worker.embedded import server
+from worker.judgements.reading import record
+from worker.judgements.rules import Rules
 from worker.ledger import Claim, Header, ValkeyLedger
-from worker.reading import record
-from worker.rules import Rules
-from worker.server import connect
+from worker.service.embedded import server
+from worker.service.server import connect
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 
 from worker.jobs import work
-from worker.office import INDEX, QUEUE, Office
-from worker.settings import Settings
+from worker.service.office import INDEX, QUEUE, Office
+from worker.service.settings import Settings
 
 
 @pytest.fixture

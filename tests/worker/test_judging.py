@@ -17,7 +17,7 @@ from worker.pool import check_question, compile_pool
 from worker.replaying import unrepeated_choices
 from worker.report.gathering import gather
 from worker.report.page import page
-from worker.settings import read_settings
+from worker.service.settings import read_settings
 from worker.simulate.cases import Asked, prepare
 
 WIDTH = 0.1

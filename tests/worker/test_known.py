@@ -18,13 +18,13 @@ from worker.assessment import Assessment, assess
 from worker.core.anytime.guarantee import ends
 from worker.core.belief import group_right, group_size, unlabelled
 from worker.core.posterior import interval, mean
-from worker.filling import choose
 from worker.ledger.contract import Standing
 from worker.plan import Plan
 from worker.plan.project_part import ID, LABEL, PREDICTED, SCORE
 from worker.pool import compile_pool
 from worker.pool.known import set_apart
-from worker.queueing import unclaimed_cells
+from worker.queue.filling import choose
+from worker.queue.queueing import unclaimed_cells
 
 IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 CLASSES = ("cat", "dog", "cow")

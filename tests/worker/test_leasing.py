@@ -12,10 +12,10 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
-from worker.embedded import ensure_running, server
-from worker.leasing import leased
 from worker.ledger import ValkeyLedger
-from worker.server import connect
+from worker.queue.leasing import leased
+from worker.service.embedded import ensure_running, server
+from worker.service.server import connect
 
 AWAY_S = 8.0  # longer than two calls to it wait
 

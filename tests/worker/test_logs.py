@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from worker.embedded import server
-from worker.logs import JsonLines, at_work, now_at
-from worker.office import INDEX, Office
-from worker.settings import Settings
+from worker.service.embedded import server
+from worker.service.logs import JsonLines, at_work, now_at
+from worker.service.office import INDEX, Office
+from worker.service.settings import Settings
 
 Lines = Callable[[], list[dict[str, Any]]]
 

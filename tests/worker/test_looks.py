@@ -10,9 +10,9 @@ import pytest
 
 from tests.worker.simulated_pool import CLASSES, write_plan
 from worker.assessment import Assessment, assess
-from worker.changes import tally_key
 from worker.core.schedule import POINTS
 from worker.core.stopping import Verdict
+from worker.judgements.changes import tally_key
 from worker.plan import load_plan
 from worker.pool import compile_pool
 

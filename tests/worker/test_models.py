@@ -13,6 +13,7 @@ from scipy import stats
 from tests.fakes import FakeDesk
 from tests.worker.models_pool import CLASSES, header_of, plan_of, values_of, write_models
 from worker.assessment import assess
+from worker.cli.printing import pool_text
 from worker.core.posterior import mean
 from worker.errors import PlanError, PredictionsError
 from worker.ledger import MemoryLedger
@@ -20,7 +21,6 @@ from worker.loop import advance, look
 from worker.plan import Plan, load_plan
 from worker.pool import check_question, compile_pool
 from worker.pool.truth import read_truth
-from worker.printing import pool_text
 from worker.replaying import replay
 from worker.report.gathering import gather
 from worker.report.page import write_report

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from tests.promises.world import small_assessment
-from worker.embedded import server
 from worker.ledger import Claim, Header, ValkeyLedger
 from worker.moving import VERSION, NotMovable, pack, take_over
-from worker.office import Office
-from worker.server import connect
-from worker.settings import Settings
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.server import connect
+from worker.service.settings import Settings
 
 
 class Killed(BaseException):

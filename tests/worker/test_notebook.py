@@ -12,13 +12,13 @@ import pytest
 import worker
 from tests.promises.world import CLASSES, N_ITEMS, World, small_assessment
 from tests.report.crowds import crowd
-from worker.embedded import server
 from worker.ledger import ValkeyLedger
 from worker.notebook import snapshot
-from worker.office import NoSuchAssessment, Office
 from worker.report.gathering import gather
-from worker.server import NoServer
-from worker.settings import Settings
+from worker.service.embedded import server
+from worker.service.office import NoSuchAssessment, Office
+from worker.service.server import NoServer
+from worker.service.settings import Settings
 from worker.status import status_of
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from worker.believing import first_belief
 from worker.errors import PlanError, PoolChanged, PredictionsError
-from worker.outcomes import outcomes
+from worker.judgements.outcomes import outcomes
 from worker.plan import Plan
 from worker.pool import (
     Pool,

@@ -11,9 +11,8 @@ import pytest
 from connector.errors import NotFound, Unreachable
 from connector.labels import Look
 from tests.fakes import FakeDesk
-from worker.changes import Change, tally_key
-from worker.ledger import Claim, Header, MemoryLedger
-from worker.reading import (
+from worker.judgements.changes import Change, tally_key
+from worker.judgements.reading import (
     ATTEMPTS,
     BATCH,
     OVERLAP_US,
@@ -25,7 +24,8 @@ from worker.reading import (
     sweep_is_due,
     take_stock,
 )
-from worker.rules import Rules
+from worker.judgements.rules import Rules
+from worker.ledger import Claim, Header, MemoryLedger
 
 RULES = Rules()
 HEADER = Header("a", "", "", "", "", "", (0, 0), 1, "", "answer", "text", ("cat",), "")

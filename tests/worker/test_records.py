@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connector.labels import Judgement, Look, Status
-from worker.changes import Edit, change, tally_key
 from worker.errors import AssayError
-from worker.records import (
+from worker.judgements.changes import Edit, change, tally_key
+from worker.judgements.records import (
     Record,
     Seen,
     State,
@@ -24,7 +24,7 @@ from worker.records import (
     looked_at,
     lost,
 )
-from worker.rules import Rules, votes_of
+from worker.judgements.rules import Rules, votes_of
 
 ASSETS = Path(__file__).parents[1] / "assets"
 RULES = Rules()

@@ -16,7 +16,7 @@ from worker.plan import Plan, load_plan, plan_hash
 from worker.plan.addresses import address, shown
 from worker.pool import check_source, compile_pool, fetch_pool, publish, read_truth
 from worker.pool.remote import StoreFailed, fetched
-from worker.settings import read_settings
+from worker.service.settings import read_settings
 
 ROWS = "item_id,said,sure,text,truth\n" + "".join(
     f"i{i},{'cat' if i % 2 else 'dog'},0.{i % 9 + 1},t{i},cat\n" for i in range(40)

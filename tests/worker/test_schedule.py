@@ -8,9 +8,9 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from worker.ledger import Header
-from worker.office import QUEUE, Office
 from worker.schedule import ENDED_EVERY, HEARTBEAT, look_around, watch
-from worker.settings import Settings
+from worker.service.office import QUEUE, Office
+from worker.service.settings import Settings
 
 
 @pytest.fixture

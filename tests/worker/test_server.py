@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 from redis.exceptions import OutOfMemoryError
 
-from worker.embedded import embedded_url, ensure_running, find_binary, server, socket_of
 from worker.ledger import Claim, Header, ValkeyLedger
-from worker.server import NoServer, UnfitServer, check, connect
+from worker.service.embedded import embedded_url, ensure_running, find_binary, server, socket_of
+from worker.service.server import NoServer, UnfitServer, check, connect
 
 HEADER = (Path(__file__).parents[1] / "assets" / "header-v1.json").read_text()
 
 STAYING_USER = """
 import sys, time
 from pathlib import Path
-from worker.embedded import server
+from worker.service.embedded import server
 with server(Path(sys.argv[1]), None):
     print("in", flush=True)
     time.sleep(60)

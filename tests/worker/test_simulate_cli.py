@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.worker.simulated_pool import N_ITEMS, write_plan
-from worker.cli import cli
+from worker.cli.main import cli
 
 Assay = Callable[..., Result]
 

@@ -17,8 +17,8 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from tests.worker.simulated_pool import write_plan
-from worker.office import Office
-from worker.settings import Settings
+from worker.service.office import Office
+from worker.service.settings import Settings
 from worker.simulate.cases import Asked, prepare
 from worker.simulate.spread import QUEUE, RunFailed, here, over_rq
 

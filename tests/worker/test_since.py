@@ -18,7 +18,6 @@ from tests.report.at_work import AtWork
 from tests.worker.models_pool import plan_of, values_of, write_models
 from tests.worker.simulated_pool import CLASSES, header_of, plan_at_work, write_plan
 from worker.assessment import assess, reopen
-from worker.changing import continuation
 from worker.core.belief import group_labelled
 from worker.core.history import believed_share
 from worker.core.posterior import interval, mean
@@ -26,18 +25,8 @@ from worker.decision import decision
 from worker.errors import PlanError, PoolChanged
 from worker.ledger import ValkeyLedger
 from worker.loop import look
-from worker.moving import pack
-from worker.office import Office
-from worker.plan import load_plan, plan_hash, stored_plan
-from worker.pool import check_source, compile_pool, open_pool
-from worker.pool.truth import read_truth
-from worker.replaying import export, unrepeated_choices
-from worker.report.csv import groups_csv
-from worker.report.gathering import gather
-from worker.report.page import page
-from worker.settings import Settings
-from worker.simulate.cases import Asked, prepare, replay_run
-from worker.since import (
+from worker.months.changing import continuation
+from worker.months.since import (
     Earlier,
     NotContinuable,
     continue_with,
@@ -47,6 +36,17 @@ from worker.since import (
     taken_over,
     with_earlier,
 )
+from worker.moving import pack
+from worker.plan import load_plan, plan_hash, stored_plan
+from worker.pool import check_source, compile_pool, open_pool
+from worker.pool.truth import read_truth
+from worker.replaying import export, unrepeated_choices
+from worker.report.csv import groups_csv
+from worker.report.gathering import gather
+from worker.report.page import page
+from worker.service.office import Office
+from worker.service.settings import Settings
+from worker.simulate.cases import Asked, prepare, replay_run
 from worker.starting import check_plan
 from worker.status import status_of
 

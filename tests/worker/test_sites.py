@@ -7,7 +7,7 @@ import pytest
 
 from worker.believing import first_belief
 from worker.errors import PlanError, PredictionsError
-from worker.outcomes import outcomes
+from worker.judgements.outcomes import outcomes
 from worker.plan import load_plan, plan_hash, stored_plan
 from worker.pool import Pool, compile_pool
 from worker.pool.sources import check_source

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from connector.errors import BadConfig, MissingSetting, UnknownClasses
 from connector.labels import read_schema, write_config
+from worker.cli.printing import pool_text
 from worker.errors import PlanError, PoolChanged
 from worker.ledger import AlreadyStarted, Header
-from worker.office import Office
 from worker.plan import plan_hash
-from worker.printing import pool_text
-from worker.settings import Settings
+from worker.service.office import Office
+from worker.service.settings import Settings
 from worker.starting import Checked, check_plan, start, start_or_go_on
 
 CSV = "item_id,said,sure,picture,caption,region\n" + "".join(

@@ -7,12 +7,12 @@ import pytest
 
 from worker.errors import PoolChanged
 from worker.ledger import Header, ValkeyLedger
-from worker.office import NoSuchAssessment, Office
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.settings import Settings
+from worker.queue.steering import WrongMoment, pause, resume, stop
+from worker.service.office import NoSuchAssessment, Office
+from worker.service.settings import Settings
 from worker.status import status_of
-from worker.steering import WrongMoment, pause, resume, stop
 
 
 @pytest.fixture

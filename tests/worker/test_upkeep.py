@@ -11,10 +11,10 @@ from threading import Event, Thread
 
 import pytest
 
-from worker.embedded import embedded_url, server
-from worker.server import connect
-from worker.settings import Settings
-from worker.upkeep import environment, keep_up
+from worker.service.embedded import embedded_url, server
+from worker.service.server import connect
+from worker.service.settings import Settings
+from worker.service.upkeep import environment, keep_up
 
 
 def wait_for(condition: Callable[[], bool], patience_s: float = 20.0) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-from worker.changes import Change
 from worker.errors import AssayError
-from worker.records import State
+from worker.judgements.changes import Change
+from worker.judgements.records import State
 
 VERSION = 1
 Status = Literal["starting", "running", "paused", "stopped"]

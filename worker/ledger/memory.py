@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from worker.changes import Change, open_note
+from worker.judgements.changes import Change, open_note
+from worker.judgements.records import Record, dump
 from worker.ledger.contract import (
     AlreadyStarted,
     Claim,
@@ -19,7 +20,6 @@ from worker.ledger.contract import (
     task_from,
     unsettled_from,
 )
-from worker.records import Record, dump
 
 
 class MemoryLedger:

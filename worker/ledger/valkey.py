@@ -13,7 +13,8 @@ from typing import Any, cast
 from redis import Redis
 from redis.exceptions import OutOfMemoryError
 
-from worker.changes import Change, open_note
+from worker.judgements.changes import Change, open_note
+from worker.judgements.records import Record, dump
 from worker.ledger.contract import (
     AlreadyStarted,
     Claim,
@@ -24,7 +25,6 @@ from worker.ledger.contract import (
     unsettled_from,
 )
 from worker.ledger.memory import choice_text
-from worker.records import Record, dump
 
 # Hashes that an edit of a record may name.
 _EDITED = ("tally", "open", "tasks", "authors", "rejected", "notes")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from worker.report.contents_people import Agreement, Annotator, Confusions, Disputed
 
 if TYPE_CHECKING:
-    from worker.changing import Continuation
     from worker.evaluator.experiments import PredictorExperiment
+    from worker.months.changing import Continuation
 
 VERSION = 1
 
@@ -272,7 +272,7 @@ class Report:
     r_hat: float | None = None  # of the draws of the items' classes, where they are inferred
     evaluation: PredictorExperiment | None = None  # of the task evaluate
     evaluation_text: tuple[str, ...] = ()  # what is confused with what
-    models: dict[str, Any] | None = None  # `worker.rivals.models_of`, of several models
+    models: dict[str, Any] | None = None  # `worker.models.rivals.models_of`, of several models
     parents: tuple[Family, ...] = ()
     parents_are: str = ""  # site, superclass, or the column's name
     apart: Apart | None = None

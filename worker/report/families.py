@@ -12,8 +12,8 @@ from worker.core.belief import Belief
 from worker.core.between import between
 from worker.core.curve import places, right_answers
 from worker.core.posterior import draws, interval, mean
-from worker.item_classes import possible_classes
-from worker.records import Record
+from worker.judgements.item_classes import possible_classes
+from worker.judgements.records import Record
 from worker.report.contents import Apart, Family, Interval, Reliability
 from worker.report.reliability import against_scores, inner_bounds
 

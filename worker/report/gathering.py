@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from connector.settings import people_url
 from worker.assessment import Assessment
-from worker.changing import continuation
 from worker.core.belief import Belief, group_share, group_size
 from worker.core.confusion import confusion_mean
 from worker.core.entries import confusion_interval
@@ -22,8 +21,11 @@ from worker.core.posterior import interval, mean
 from worker.core.stopping import Verdict
 from worker.decision import question_of, rule_of, versions
 from worker.evidence import group_rows, pair_rows, rounded
+from worker.judgements.snapshots import taken_together
 from worker.ledger import Header, Ledger
 from worker.loop import seen_in
+from worker.models.rivals import models_of
+from worker.months.changing import continuation
 from worker.plan import Plan
 from worker.report import contents
 from worker.report.contents_people import Agreement, Annotator
@@ -33,8 +35,6 @@ from worker.report.progress import changes, forecast, progress, to_be_had
 from worker.report.reliability import reliability
 from worker.report.votes import agreement, confusions, disputed, inferred
 from worker.report.words import glossary, progress_name, question_text, rule_text
-from worker.rivals import models_of
-from worker.snapshots import taken_together
 from worker.standings import Standings, standings
 from worker.wording import WORDS, finding, guarantee_means, headline
 

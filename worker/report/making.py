@@ -17,7 +17,6 @@ from worker.assessment import reopen
 from worker.ledger import Header, Ledger
 from worker.notices import outbox
 from worker.notices.messages import Event
-from worker.office import REPORT_TIMEOUT_S, Office, desk_of
 from worker.plan import stored_plan
 from worker.report.contents import Report
 from worker.report.gathering import gather
@@ -25,6 +24,7 @@ from worker.report.index import latest_before, prune, stem_of, write_index
 from worker.report.page import write_report
 from worker.report.scheduled import is_claimed, latest_done, reports_folder
 from worker.report.slots import Slot
+from worker.service.office import REPORT_TIMEOUT_S, Office, desk_of
 
 log = logging.getLogger(__name__)
 

@@ -16,11 +16,11 @@ from worker.core.belief import Belief, group_labelled
 from worker.core.foreseeing import labels_missing
 from worker.core.schedule import POINTS
 from worker.core.stopping import Verdict
+from worker.judgements.outcomes import n_labelled
+from worker.judgements.resolving import is_plain
 from worker.ledger import Standing
-from worker.outcomes import n_labelled
-from worker.queueing import pending_cells, unclaimed_cells
+from worker.queue.queueing import pending_cells, unclaimed_cells
 from worker.report.contents import Changes, Forecast, Group, Moved, Point
-from worker.resolving import is_plain
 from worker.wording import finding
 
 N_POINTS = 16

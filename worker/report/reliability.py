@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.curve import Places, curve_of, places, right_answers
-from worker.item_classes import possible_classes
+from worker.judgements.item_classes import possible_classes
+from worker.judgements.records import Record
 from worker.plan.group_spec import GroupBy, group_factors
 from worker.pool.groups import equal_mass_thresholds
-from worker.records import Record
 from worker.report.contents import Bin, CurvePoint, Interval, Reliability
 
 Floats = NDArray[np.float64]

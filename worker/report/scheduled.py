@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from worker.ledger import Header, Standing
-from worker.office import Office
 from worker.plan import Plan, stored_plan
 from worker.report.slots import Slot, slot_of
+from worker.service.office import Office
 
 
 def reports_folder(office: Office, header: Header) -> Path:

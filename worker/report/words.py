@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from worker.annotating import annotation_text
 from worker.assessment import Assessment
-from worker.rivals import question_of_models
+from worker.judgements.annotating import annotation_text
+from worker.models.rivals import question_of_models
 from worker.wording import WORDS, listed, noun_of, percent
 
 _GLOSSARY = {

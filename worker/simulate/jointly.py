@@ -12,7 +12,7 @@ from worker.core.drawing import dirichlets
 from worker.core.schedule import is_due, stage
 from worker.core.strategies import NothingLeft
 from worker.core.views import plausible_shares
-from worker.outcomes import Counts
+from worker.judgements.outcomes import Counts
 from worker.simulate.truths import Ints, Rng
 
 _STRENGTH = 8.0  # pseudo-counts of a made-up cell: how near it is to what the scores say

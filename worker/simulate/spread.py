@@ -22,8 +22,8 @@ from rq.job import Job, Retry
 from rq.serializers import JSONSerializer
 
 from worker.errors import AssayError
-from worker.office import Office
 from worker.pool import publish
+from worker.service.office import Office
 from worker.simulate.cases import Case, replay_run
 from worker.simulate.measuring import Run, as_run
 

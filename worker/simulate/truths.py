@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.believing import scores
-from worker.continuing import drawn_prior
 from worker.core.belief import Belief
 from worker.core.confusion import confusion_mean
 from worker.core.drawing import dirichlets, draw_cells
 from worker.core.empirical import WEAK, Hyperparameters, prior_of
 from worker.core.posterior import mean
 from worker.core.supposing import with_prior, with_tally
+from worker.months.continuing import drawn_prior
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -27,8 +27,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from worker import steering
 from worker.errors import AssayError
+from worker.queue import steering
 from worker.report.templating import policy
 from worker.web.frame import Frame, form_of
 from worker.web.health import unready

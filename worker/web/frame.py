@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from worker.office import NoSuchAssessment
+from worker.service.office import NoSuchAssessment
 from worker.web.pages import templates
 from worker.web.security import Gate
 

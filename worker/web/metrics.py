@@ -15,9 +15,9 @@ from prometheus_client.core import (
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
-from worker.counters import BOUNDS_S, Counters
 from worker.errors import AssayError
-from worker.outcomes import n_labelled
+from worker.judgements.outcomes import n_labelled
+from worker.service.counters import BOUNDS_S, Counters
 from worker.status import Status
 from worker.web.health import SILENT_S
 from worker.web.sight import Crew, Sight, Traffic

@@ -11,9 +11,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from connector.settings import project_page
-from worker.annotating import waiting_text
 from worker.assessment import Assessment
 from worker.errors import AssayError
+from worker.judgements.annotating import waiting_text
 from worker.report.index import pages
 from worker.status import Status
 from worker.web.health import SILENT_S

@@ -12,10 +12,10 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from worker.assessment import Assessment, reopen
-from worker.counters import Counters, counters
 from worker.ledger import Standing
-from worker.office import QUEUE, Office
 from worker.report.scheduled import reports_folder
+from worker.service.counters import Counters, counters
+from worker.service.office import QUEUE, Office
 from worker.status import Status, status_of
 from worker.web.health import WorkerSeen, is_watched, workers
 

@@ -1,0 +1,185 @@
+"""`assay demo`: a real Label Studio, two scripted annotators, and a decision at the end."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import secrets
+import shutil
+import time
+from pathlib import Path
+from threading import Event, Thread
+
+import click
+from rich.console import Console
+from rich.live import Live
+from rich.panel import Panel
+
+from connector import local
+from connector.annotator import Annotator, AnnotatorError, sign_up
+from worker.errors import AssayError
+from worker.report.making import make_now
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.settings import Settings, read_settings
+from worker.service.upkeep import environment, keep_up
+from worker.starting import start
+from worker.status import Status, status_of
+
+SAMPLE = Path(__file__).parents[1] / "samples" / "digits"
+PEOPLE = ("ada@example.com", "grace@example.com")
+# How long an annotator waits before asking an empty queue again.
+PAUSE_S = 0.3
+PATIENCE_S = 15 * 60
+
+
+def run(*, by_hand: bool, keep: bool, stop: Event) -> None:
+    """Run the demo until its decision (`keep`: until Ctrl-C).
+
+    Raises:
+        AssayError: the sample is not there, or no decision came.
+    """
+    if not SAMPLE.exists():
+        raise AssayError(f"The demo needs {SAMPLE}; run it from a checkout of the project.")
+    began = time.monotonic()
+    home = read_settings().home / "demo"
+    shutil.rmtree(home, ignore_errors=True)
+    settings = Settings(home, None, None)
+    with local.start(home / "label-studio", say=_say) as studio:
+        os.environ.update(
+            {
+                "LABEL_STUDIO_URL": studio.url,
+                "LABEL_STUDIO_API_KEY": studio.token,
+                "ASSAY_HOME": str(home),
+                "ASSAY_WEBHOOK_SECRET": secrets.token_hex(24),
+            }
+        )
+        for name in (
+            "REDIS_URL",
+            "ASSAY_STATE_URL",
+            "LABEL_STUDIO_API_KEY",
+            "ASSAY_WEBHOOK_SECRET",
+        ):
+            os.environ.pop(f"{name}_FILE", None)
+        for name in ("REDIS_URL", "ASSAY_STATE_URL", "LABEL_STUDIO_PUBLIC_URL"):
+            os.environ.pop(name, None)
+        with server(home, None) as url:
+            office = Office(settings, url)
+            try:
+                _show(office, studio.url, by_hand=by_hand, keep=keep, stop=stop, began=began)
+            finally:
+                office.close()
+
+
+def _show(
+    office: Office, studio: str, *, by_hand: bool, keep: bool, stop: Event, began: float
+) -> None:
+    header = start(SAMPLE / "plan.yaml", office, _say)
+    page = f"{studio}/projects/{header.project}/data"
+    ended = Event()
+    threads = [Thread(target=_keep_up, args=(office.settings, ended), daemon=True)]
+    if by_hand:
+        _say(
+            f"Label in {page} (Label All Tasks). Sign in as {local.ADMIN_EMAIL}, password "
+            f"{local.ADMIN_PASSWORD}"
+        )
+    else:
+        truth = _truth()
+        for email in PEOPLE:
+            person = sign_up(studio, local.ADMIN_TOKEN, email, "assay-demo-1")
+            arguments = (person, header.project, truth, ended)
+            threads.append(Thread(target=_label, args=arguments, daemon=True))
+    for thread in threads:
+        thread.start()
+    try:
+        final = _follow(office, header.assessment, stop, by_hand=by_hand)
+        if final is not None:
+            _conclude(office, final, page, time.monotonic() - began)
+            if keep:
+                _say(
+                    f"Everything stays up until Ctrl-C. Sign in to {studio} as "
+                    f"{local.ADMIN_EMAIL}, password {local.ADMIN_PASSWORD}"
+                )
+                stop.wait()
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join(timeout=30)
+
+
+def _follow(office: Office, assessment: str, stop: Event, *, by_hand: bool) -> Status | None:
+    """Show the state as it changes, until everybody has been told the decision."""
+    deadline = time.monotonic() + PATIENCE_S
+    console = Console(stderr=True)
+    with Live(console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
+        while not stop.is_set():
+            status = status_of(office, assessment)
+            live.update(_panel(status))
+            notes = office.ledger(assessment).notes()
+            if status.status == "stopped" and notes.get("told_desk"):
+                return status
+            if not by_hand and time.monotonic() > deadline:
+                raise AssayError(
+                    f"No decision within {PATIENCE_S // 60} minutes. The last turn said: "
+                    f"{status.error or 'nothing'}. {status.text}"
+                )
+            stop.wait(0.5)
+    return None
+
+
+def _panel(s: Status) -> Panel:
+    known = [g for g in s.groups if g["size"]]
+    lines = [s.text, ""]
+    for g in sorted(known, key=lambda g: float(g["mean"])):
+        low, high = round(g["low"] * 40), round(g["high"] * 40)
+        bar = " " * low + "─" * max(1, high - low) + " " * (40 - high)
+        lines.append(f"{g['group']:>4}  |{bar}|  {g['mean']:.2f}  {g['labelled']:>4} labels")
+    return Panel("\n".join(lines), title=f"{s.header.assessment}: {s.status}", width=96)
+
+
+def _conclude(office: Office, status: Status, page: str, took_s: float) -> None:
+    path = office.folder(status.header.assessment) / "decision.json"
+    decision = json.loads(path.read_text(encoding="utf-8"))
+    click.echo("")
+    click.echo(decision["text"])
+    click.echo(f"The decision with its evidence: {path}")
+    click.echo(f"The report on a page: {make_now(office, status.header.assessment)}")
+    click.echo(f"What the annotators see now (only while Label Studio is up: --keep): {page}")
+    click.echo(
+        f"{decision['labels']} annotations by {decision['annotators']} annotators, "
+        f"{took_s:.0f} s in all."
+    )
+
+
+def _keep_up(settings: Settings, ended: Event) -> None:
+    children = [
+        ("receiver", ("serve", "--port", "0")),
+        ("watcher", ("watch", "--every", "2")),
+        ("worker-1", ("worker",)),
+    ]
+    keep_up(settings, environment(settings), children, _say, ended, settings.home / "up.pids")
+
+
+def _label(person: Annotator, project: int, truth: dict[str, str], ended: Event) -> None:
+    """Answer what the queue offers, truthfully, until the demo ends."""
+    with person:
+        while not ended.is_set():
+            task = person.next_task(project)
+            if task is None:
+                ended.wait(PAUSE_S)
+                continue
+            digit = truth[task["data"]["item_id"]]
+            try:
+                person.submit(task["id"], digit, "digit", "image")
+            except AnnotatorError:
+                ended.wait(PAUSE_S)  # withdrawn under our hands, or the server is going down
+
+
+def _truth() -> dict[str, str]:
+    with (SAMPLE / "truth.csv").open(encoding="utf-8", newline="") as file:
+        return {row["item_id"]: row["digit"] for row in csv.DictReader(file)}
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)

@@ -1,0 +1,175 @@
+"""`assay doctor`: look at everything that Assay rests on, and say what to do about each problem."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import httpx
+
+from connector.desk import connect as connect_label_studio
+from connector.errors import ConnectorError
+from connector.settings import label_studio_settings, other_servers, secret
+from worker.notices.outbox import given_up
+from worker.schedule import HEARTBEAT
+from worker.service.embedded import find_binary
+from worker.service.office import Office
+from worker.service.server import check
+from worker.service.serving import RECEIVER
+from worker.service.settings import SECRETS, Settings
+
+# The oldest that passes the tests of the desk (`make compat`). Before 1.17 there are no personal
+# access tokens: a legacy token is needed.
+OLDEST_LABEL_STUDIO = (1, 11)
+LARGEST_CLOCK_DIFFERENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; `cure` is empty when it is well."""
+
+    what: str
+    seen: str
+    cure: str = ""
+    is_fatal: bool = False
+
+
+def examine(settings: Settings, office: Office) -> Iterator[Finding]:
+    """Yield findings one by one, the server first."""
+    yield Finding("Python", platform.python_version())
+    yield _secrets()
+    yield from _server(settings, office)
+    yield from _label_studios()
+    yield from _receiver(office)
+    yield from _people_of_ours(office)
+
+
+def _secrets() -> Finding:
+    """Where each secret comes from; never what it is."""
+    seen, cures = [], []
+    for name in SECRETS:
+        try:
+            found = secret(name)
+        except ConnectorError as error:
+            cures.append(str(error))
+            continue
+        if found is not None:
+            is_file = bool(os.environ.get(f"{name}_FILE"))
+            seen.append(f"{name} from a {'file' if is_file else 'variable'}")
+    return Finding("Secrets", ", ".join(seen) or "none", " ".join(cures), is_fatal=bool(cures))
+
+
+def _server(settings: Settings, office: Office) -> Iterator[Finding]:
+    seen = check(office.state, settings.state_url or office.url)
+    where = (
+        "ASSAY_STATE_URL"
+        if settings.state_url
+        else "REDIS_URL"
+        if settings.redis_url
+        else f"embedded, {find_binary().source}"
+    )
+    yield Finding("Server", f"{seen['server']} {seen['version']} ({where})")
+    yield Finding("Eviction", seen["policy"])
+    yield Finding(
+        "Persistence",
+        "append-only file" if seen["aof"] == "yes" else "no append-only file",
+        ""
+        if seen["aof"] == "yes"
+        else "set `appendonly yes` and `appendfsync everysec`, or a crash of the server loses what "
+        "the next sweep must read again from Label Studio (the log of choices cannot be)",
+    )
+
+
+def _label_studios() -> Iterator[Finding]:
+    """The server of LABEL_STUDIO_URL, and those that have tokens of their own."""
+    try:
+        others = other_servers()
+    except ConnectorError as error:
+        yield Finding("Label Studio", "not usable", str(error), is_fatal=True)
+        return
+    if not others or os.environ.get("LABEL_STUDIO_URL"):
+        yield from _label_studio(None)
+    for url in others:
+        yield from _label_studio(url)
+
+
+def _label_studio(url: str | None) -> Iterator[Finding]:
+    from connector.project import look_at_server
+
+    try:
+        settings = label_studio_settings(url)
+        client = connect_label_studio(settings)
+        seen = look_at_server(client, settings.url)
+    except ConnectorError as error:
+        yield Finding("Label Studio", "not usable", str(error), is_fatal=True)
+        return
+    number = tuple(int(part) for part in seen.version.split(".")[:2] if part.isdigit())
+    oldest = ".".join(map(str, OLDEST_LABEL_STUDIO))
+    yield Finding(
+        "Label Studio",
+        f"{seen.version} at {settings.url}, as {seen.user}",
+        ""
+        if number >= OLDEST_LABEL_STUDIO
+        else f"older than {oldest}, the oldest that Assay was tried with; upgrade it",
+    )
+    is_personal = settings.token.count(".") == 2
+    yield Finding("Token", "personal access token" if is_personal else "legacy token")
+    is_far = abs(seen.clock_ahead_s) > LARGEST_CLOCK_DIFFERENCE_S
+    yield Finding(
+        "Clock",
+        f"Label Studio's is {seen.clock_ahead_s:+.0f} s from ours",
+        "set both machines' clocks by NTP; only the reports' times suffer" if is_far else "",
+    )
+
+
+def _receiver(office: Office) -> Iterator[Finding]:
+    base = cast("str | None", office.state.get(RECEIVER))
+    if not base:
+        yield Finding(
+            "Receiver",
+            "none",
+            "start `assay serve` (or `assay up`) so that labels count at once; without it the "
+            "watcher finds them a few seconds later",
+        )
+        return
+    try:
+        answered = f"answers {httpx.get(f'{base}/healthz', timeout=5.0).status_code}"
+    except httpx.HTTPError as error:
+        answered = type(error).__name__
+    if answered == "answers 200":
+        yield Finding("Receiver", f"{base}, reachable from here")
+        return
+    yield Finding(
+        "Receiver",
+        f"{base}, not reachable from here ({answered})",
+        "start `assay serve` again, or give it the address that Label Studio can reach with "
+        "--public-url. Label Studio blocks webhooks to private addresses unless it runs with "
+        "SSRF_PROTECTION_ENABLED=false",
+    )
+
+
+def _people_of_ours(office: Office) -> Iterator[Finding]:
+    from rq import Worker
+
+    workers = Worker.count(connection=office.jobs)
+    yield Finding(
+        "Workers", str(workers), "" if workers else "start `assay worker` (or `assay up`)"
+    )
+    watching = office.state.exists(HEARTBEAT)
+    yield Finding(
+        "Watcher",
+        "watching" if watching else "none",
+        "" if watching else "start `assay watch` (or `assay up`): it finds what webhooks lose",
+    )
+    for assessment in office.ids():
+        error = office.ledger(assessment).notes().get("error", "")
+        if error:
+            yield Finding(f"Assessment {assessment}", "its last turn failed", error)
+        if failed := office.ledger(assessment).notes().get("report_error", ""):
+            yield Finding(f"Reports of {assessment}", "the last one failed", failed)
+        if lost := given_up(office.ledger(assessment)):
+            seen = f"{len(lost)} could not be delivered"
+            yield Finding(f"Notices of {assessment}", seen, f"the last one: {lost[-1].error}")

@@ -1,0 +1,179 @@
+"""The command `assay`: parse, one call, print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from connector.errors import ConnectorError
+from worker.cli import evaluate, life, processes, report, simulate
+from worker.cli.parts import JSON, PLAN, complain, office_here, quiet_if, show
+from worker.errors import AssayError
+from worker.service.logs import write_logs
+from worker.service.settings import read_settings
+
+
+class _Group(click.Group):
+    """Expected errors are one message and exit code 1, never a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from redis.exceptions import RedisError
+
+        try:
+            return super().invoke(ctx)
+        except (AssayError, ConnectorError) as error:
+            complain(str(error))
+            ctx.exit(1)
+        except RedisError as error:
+            complain(
+                f"the server that keeps the state failed ({type(error).__name__}: {error}). "
+                "Check that it runs and has memory and disk left; `assay doctor` looks at it."
+            )
+            ctx.exit(1)
+        except OSError as error:
+            # Only what names a file is about what was asked for; click ends quietly when a pipe
+            # closes, and anything else is ours.
+            if error.filename is None:
+                raise
+            complain(f"{error.filename}: {error.strerror}.")
+            ctx.exit(1)
+
+
+@click.group(cls=_Group)
+@click.version_option(version("assay"), prog_name="assay")
+def cli() -> None:
+    """Active assessment of a black-box classifier inside Label Studio.
+
+    It labels the items that tell most, and stops when the question is answered.
+    """
+    write_logs("text")
+
+
+@click.command()
+@click.argument("predictions", type=click.Path(path_type=Path), required=False)
+@click.option("--project", type=int, help="A Label Studio project with tasks and predictions.")
+@click.option("--plan", "plan", type=click.Path(path_type=Path), default=Path("plan.yaml"))
+@click.option("--id", "id_column", help="The column that names each item.")
+@click.option("--predicted", help="The column of the predicted class.")
+@click.option("--score", help="The column of the predicted class's score.")
+@click.option("--data", multiple=True, help="A column that annotators see (may be repeated).")
+@click.option("--force", is_flag=True, help="Replace the plan if it is there.")
+@JSON
+def init(
+    predictions: Path | None,
+    project: int | None,
+    plan: Path,
+    id_column: str | None,
+    predicted: str | None,
+    score: str | None,
+    data: tuple[str, ...],
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write a commented plan for a file of PREDICTIONS, or for a project that holds them."""
+    from worker.plan.drafting import draft_plan
+    from worker.project_pool import draft_from_project
+
+    if (predictions is None) == (project is None):
+        raise click.UsageError("Name a file of PREDICTIONS, or a project with --project.")
+    if plan.exists() and not force:
+        raise AssayError(f"{plan} is there already; choose another with --plan, or say --force.")
+    if predictions is None:
+        assert project is not None, "one of the two is there"
+        text = draft_from_project(project)
+    else:
+        text = draft_plan(
+            predictions,
+            plan,
+            id=id_column,
+            predicted=predicted,
+            score=score,
+            data=list(data) or None,
+        )
+    plan.write_text(text, encoding="utf-8")
+    show({"plan": str(plan)}, as_json, f"Wrote {plan}. Read it, then: assay check {plan}")
+
+
+@click.command()
+@PLAN
+@JSON
+def check(plan: Path, as_json: bool) -> None:
+    """Check a PLAN and its predictions, and show what would be assessed."""
+    from worker.cli.printing import pool_text
+    from worker.starting import check_plan
+
+    checked = check_plan(plan, read_settings().pools, quiet_if(as_json), office_here)
+    for warning in checked.warnings:
+        click.echo(f"Note: {warning}", err=True)
+    pool = checked.pool
+    show(
+        {
+            "assessment": checked.plan.assessment,
+            "items": pool.n_items,
+            "classes": len(pool.classes),
+            "groups": len(pool.group_names),
+            "cells": pool.n_cells,
+            "metric": checked.plan.question.metric,
+            "strategy": checked.plan.strategy,
+            "prior": checked.plan.prior.kind,
+            "strata": checked.plan.pool.strata,
+            "population": checked.plan.population,
+            "stop": checked.plan.stop.kind,
+            "target": checked.plan.stop.target,
+            "confidence": checked.plan.stop.confidence,
+            "guarantee": checked.plan.stop.guarantee,
+            "pool_hash": pool.hash,
+            "warnings": list(checked.warnings),
+        },
+        as_json,
+        pool_text(checked.plan, pool),
+    )
+
+
+@click.command()
+@JSON
+def doctor(as_json: bool) -> None:
+    """Look at everything Assay rests on, and say what to do about each problem."""
+    from worker.cli.doctor import examine
+    from worker.cli.printing import finding_text
+
+    with office_here() as office:
+        findings = []
+        for finding in examine(office.settings, office):
+            findings.append(finding)
+            if not as_json:
+                click.echo(finding_text(finding))
+    if as_json:
+        shown = [{"what": f.what, "seen": f.seen, "cure": f.cure} for f in findings]
+        click.echo(json.dumps(shown, ensure_ascii=False))
+    sys.exit(1 if any(f.is_fatal for f in findings) else 0)
+
+
+for command in (
+    init,
+    check,
+    simulate.plan_labels,
+    simulate.simulate,
+    evaluate.evaluate,
+    life.start,
+    life.status,
+    life.pause,
+    life.resume,
+    life.stop,
+    life.export,
+    life.bring,
+    life.replay,
+    processes.up,
+    processes.worker,
+    processes.watch,
+    processes.serve,
+    report.report,
+    doctor,
+    processes.demo,
+):
+    cli.add_command(command)

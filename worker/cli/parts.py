@@ -1,0 +1,85 @@
+"""What the commands share: options, the office that they work in, and how they print."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from worker.service.logs import Format, are_json, write_logs
+from worker.service.settings import read_settings
+
+if TYPE_CHECKING:
+    from worker.service.office import Office
+
+PLAN = click.argument("plan", type=click.Path(path_type=Path))
+ASSESSMENT = click.argument("assessment")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for scripts.")
+
+
+def _write_logs(_context: click.Context, _option: click.Parameter, form: Format) -> Format:
+    os.environ["ASSAY_LOG"] = form  # for the processes that this one starts
+    write_logs(form)
+    return form
+
+
+LOGS = click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    envvar="ASSAY_LOG",
+    default="text",
+    show_default=True,
+    expose_value=False,
+    callback=_write_logs,
+    help="json: one object a line, with the assessment, revision and job. [env: ASSAY_LOG]",
+)
+
+
+@contextmanager
+def office_here() -> Iterator[Office]:
+    """The servers and settings of this machine, as long as a command works."""
+    from worker.service.embedded import server
+    from worker.service.office import Office
+    from worker.service.server import check
+
+    settings = read_settings()
+    with server(settings.home, settings.redis_url) as url:
+        opened = Office(settings, url)
+        try:
+            if settings.state_url:
+                check(opened.state, settings.state_url)
+            yield opened
+        finally:
+            opened.close()
+
+
+def show(value: Any, as_json: bool, text: str) -> None:
+    """Print a result, for scripts or for people."""
+    click.echo(json.dumps(value, ensure_ascii=False) if as_json else text)
+
+
+def say(text: str) -> None:
+    """Tell people what goes on, beside the result; where logs are JSON, in a line of theirs."""
+    if are_json():
+        logging.getLogger("worker").info("%s", text)
+    else:
+        click.echo(text, err=True)
+
+
+def complain(text: str) -> None:
+    """Say why a command failed."""
+    if are_json():
+        logging.getLogger("worker").error("%s", text)
+    else:
+        click.echo(f"Error: {text}", err=True)
+
+
+def quiet_if(as_json: bool) -> Callable[[str], None]:
+    """`say`, or nothing for scripts."""
+    return (lambda _text: None) if as_json else say

@@ -1,0 +1,190 @@
+"""Values -> text for a terminal."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from connector.settings import project_page
+from worker.cli.doctor import Finding
+from worker.judgements.annotating import waiting_text
+from worker.models.rivals import question_of_models
+from worker.models.several import several
+from worker.plan import Plan
+from worker.pool import Pool
+from worker.replaying import Replay
+from worker.status import Status
+from worker.wording import WORDS
+
+WIDTH = 100
+# Longer tables help nobody in a terminal; --json has every group.
+MOST_GROUPS = 25
+
+
+def status_text(s: Status) -> str:
+    """An assessment for people: the answer first."""
+    lines = [*textwrap.wrap(s.text, WIDTH), *textwrap.wrap(s.ahead, WIDTH)]
+    if s.review is not None:
+        lines += textwrap.wrap(s.review["text"], WIDTH)
+    lines.append("")
+    lines.append(
+        f"{s.header.assessment} is {s.status}: {s.labels:,} labels by {s.annotators} annotators, "
+        f"{s.open_items} items before them now, {s.claims:,} chosen in all (revision {s.revision})."
+    )
+    if s.waiting:
+        lines.append(f"{waiting_text(s.waiting)}.")
+    if s.continues is not None:
+        lines += [line for text in s.continues["text"] for line in textwrap.wrap(text, WIDTH)]
+    lines.append(f"Label Studio: {project_page(s.header.url, s.header.project)}")
+    if s.retired:
+        what = ", ".join(f"{n} {state}" for state, n in sorted(s.retired.items()))
+        lines.append(f"Given up, and counted as unlabelled: {what}.")
+    for annotation, why in sorted(s.rejected.items())[:10]:
+        lines.append(f"Rejected: annotation {annotation} of {why['item']}: {why['reason']}.")
+    if len(s.rejected) > 10:
+        lines.append(f"... and {len(s.rejected) - 10} more rejected annotations (see --json).")
+    if s.foreign_tasks:
+        lines.append(f"{s.foreign_tasks} tasks of the project are not ours and do not count.")
+    if s.error:
+        lines.append(f"The last turn failed: {s.error}")
+    if s.report_error:
+        lines.append(f"The last scheduled report failed: {s.report_error}")
+    for notice in s.undelivered[-3:]:
+        lines.append(f"Not delivered, and given up: {notice}.")
+    tables = [_groups_table(s)] if s.groups else []
+    if s.models is not None and s.models["differences"]:
+        tables.append(_differences_table(s.models["differences"]))
+    return "\n\n".join(["\n".join(lines), *tables])
+
+
+def _groups_table(s: Status) -> str:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("group")
+    for title in ("items", "labelled", "right", WORDS[s.metric].name, "95% interval"):
+        table.add_column(title, justify="right")
+    shown = [g for g in s.groups if g["size"]]
+    ordered = sorted(shown, key=lambda g: float(g["mean"]), reverse=s.which == "highest")
+    for g in ordered[:MOST_GROUPS]:
+        table.add_row(
+            str(g["group"]),
+            f"{g['size']:,}",
+            f"{g['labelled']:,}",
+            f"{g['right']:,}",
+            f"{g['mean']:.3f}",
+            f"{g['low']:.3f} to {g['high']:.3f}",
+        )
+    return _printed(table, len(shown) - MOST_GROUPS, "groups")
+
+
+def _differences_table(differences: list[dict[str, Any]]) -> str:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("first less second")
+    for title in ("differ", "labelled", "mean", "95% interval"):
+        table.add_column(title, justify="right")
+    for title in ("P(first)", "P(equal)", "P(second)"):  # that it is the better one
+        table.add_column(title, justify="right")
+    for row in differences[:MOST_GROUPS]:
+        table.add_row(
+            f"{row['first']} − {row['second']}, {row['group']}",
+            f"{row['disagreed']:,}",
+            f"{row['labelled']:,}",
+            f"{row['mean']:+.3f}",
+            f"{row['low']:+.3f} to {row['high']:+.3f}",
+            f"{row['above']:.3f}",
+            f"{row['within']:.3f}",
+            f"{row['below']:.3f}",
+        )
+    return _printed(table, len(differences) - MOST_GROUPS, "differences")
+
+
+def _printed(table: Table, more: int, what: str) -> str:
+    out = io.StringIO()
+    Console(file=out, width=WIDTH, highlight=False, markup=False).print(table)
+    return out.getvalue().rstrip() + (f"\n... and {more} more {what}" if more > 0 else "")
+
+
+def pool_text(plan: Plan, pool: Pool) -> str:
+    """What `check` found, with every default that follows from other keys."""
+    n_groups = len(pool.group_names) - len(pool.empty_groups())
+    models = several(plan, pool)
+    asked, stop = plan.question, plan.stop
+    words = WORDS[plan.metric]
+    question = {
+        "identify": f"which {asked.top} of them {'has' if asked.top == 1 else 'have'} the "
+        f"{asked.which} {words.name}",
+        "compare": f"which pairs of them differ in {words.name}",
+        "estimate": "the confusion matrix"
+        if asked.metric == "confusion"
+        else f"the {words.name} of each",
+        "evaluate": f"the mean {words.name} between predictions and people's votes, by "
+        f"{plan.annotation.per_item} votes an item",
+    }[asked.task]
+    if models is not None:
+        text = question_of_models(models).rstrip("?")
+        question = text[:1].lower() + text[1:]
+    of_metric = {
+        "bins": asked.bins,
+        "costs": Path(asked.costs).name if asked.costs else None,
+        "cost ratio": asked.cost_ratio,
+        "positive": asked.positive,
+        "tolerance": asked.tolerance or None,
+    }
+    named = ", ".join(f"{key} {value}" for key, value in of_metric.items() if value is not None)
+    strata = "1 stratum" if plan.pool.strata == 1 else f"{plan.pool.strata} strata"
+    strength = "" if plan.prior.kind == "empirical" else f" of strength {plan.prior.strength:g}"
+    claim = f"{stop.kind} {stop.target:g}" + (f" at {stop.confidence:g}" if stop.confidence else "")
+    limits = {
+        "at least {} labels a group": stop.min_per_group or None,
+        "confirmed at {} looks": stop.looks if stop.looks > 1 else None,
+        "budget {}": stop.budget,
+    }
+    limited = "".join(f", {text.format(n)}" for text, n in limits.items() if n is not None)
+    return (
+        f"The plan of {plan.assessment} is fine: {pool.n_items:,} items in "
+        f"{n_groups:,} {'group' if n_groups == 1 else 'groups'} "
+        f"({len(pool.classes):,} classes); the question is {question}"
+        f"{f' ({named})' if named else ''}.\n"
+        f"Strategy {plan.strategy}, {plan.prior.kind} prior{strength}, {strata} of the score "
+        f"({pool.n_cells:,} cells), {plan.population} population, seed {plan.seed}.\n"
+        f"Stop rule {claim}{limited}, guarantee {stop.guarantee}. Pool {pool.hash[:12]}."
+    )
+
+
+def finding_text(finding: Finding) -> str:
+    """One line of `doctor`, and its cure below."""
+    mark = "ok " if not finding.cure else "!! "
+    line = f"{mark}{finding.what}: {finding.seen}"
+    if not finding.cure:
+        return line
+    return (
+        line
+        + "\n"
+        + textwrap.fill(finding.cure, WIDTH, initial_indent="   -> ", subsequent_indent="      ")
+    )
+
+
+def replay_text(result: Replay) -> str:
+    """What `replay` found."""
+    lines = [
+        f"Read {result.answers:,} annotations from Label Studio: {result.labels:,} labels.",
+        "The judgements of every item are the same."
+        if not result.items_judged_otherwise
+        else f"The judgements of {len(result.items_judged_otherwise)} items differ: "
+        f"{', '.join(result.items_judged_otherwise[:5])}.",
+        "The tally is the same."
+        if not result.tally_differences
+        else f"The tally differs in {len(result.tally_differences)} places (rebuilt, kept): "
+        f"{dict(list(result.tally_differences.items())[:5])}",
+        f"{result.items_queued_twice} items were queued twice.",
+        f"{result.choices - len(result.choices_not_repeated):,} of {result.choices:,} choices were "
+        "made again and came out the same.",
+    ]
+    if result.is_decision_repeated is not None:
+        same = "the same" if result.is_decision_repeated else "ANOTHER ONE"
+        lines.append(f"The decision made again is {same}.")
+    return "\n".join(lines)

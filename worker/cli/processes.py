@@ -1,0 +1,145 @@
+"""The commands that go on until they are told to end: worker, watcher, receiver, all of them."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from threading import Event
+
+import click
+
+from connector.settings import is_address
+from worker.cli.parts import LOGS, office_here, say
+
+PORT = click.IntRange(0, 65535)
+SECONDS = click.FloatRange(min=0.05)
+
+
+def _stop_event() -> Event:
+    """Set by Ctrl-C and by SIGTERM."""
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
+
+
+@click.command()
+@click.option("--burst", is_flag=True, help="End when no job is left.")
+@LOGS
+def worker(burst: bool) -> None:
+    """Take turns of the loop as they are asked for (run as many as you like)."""
+    from worker.jobs import work
+
+    with office_here() as office:
+        work(office, burst=burst)
+
+
+@click.command()
+@click.option(
+    "--every", type=SECONDS, default=3.0, show_default=True, help="Seconds between two rounds."
+)
+@LOGS
+def watch(every: float) -> None:
+    """Ask for a turn of every assessment every few seconds: the truth, webhooks or not."""
+    from worker.schedule import watch as keep_watch
+
+    stop = _stop_event()
+    with office_here() as office:
+        keep_watch(office, every, stop)
+
+
+HOST = click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Any but a loopback one needs ASSAY_DASHBOARD_TOKEN.",
+)
+
+
+def _checked_url(_context: click.Context, _option: click.Parameter, url: str | None) -> str | None:
+    if url is not None and not is_address(url):
+        raise click.BadParameter(
+            f"{url!r} is no address; expected http://host:port or https://host."
+        )
+    return url
+
+
+PUBLIC_URL = click.option(
+    "--public-url",
+    callback=_checked_url,
+    help="How Label Studio and people reach it, if not by host and port. "
+    "Any but a loopback one needs ASSAY_DASHBOARD_TOKEN.",
+)
+
+
+@click.command()
+@HOST
+@click.option("--port", type=PORT, default=8765, show_default=True, help="0: any free one.")
+@PUBLIC_URL
+@LOGS
+def serve(host: str, port: int, public_url: str | None) -> None:
+    """Receive Label Studio's webhooks, and show the dashboard, /metrics and /readyz."""
+    from worker.service.serving import serve as receive
+
+    with office_here() as office:
+        receive(office, host, port, public_url, say)
+
+
+@click.command()
+@click.argument("plan", required=False, type=click.Path(path_type=Path))
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
+@HOST
+@click.option(
+    "--port",
+    type=PORT,
+    default=8765,
+    show_default=True,
+    help="Of receiver and dashboard; 0: any free one.",
+)
+@PUBLIC_URL
+@click.option(
+    "--every", type=SECONDS, default=3.0, show_default=True, help="The watcher's seconds."
+)
+@LOGS
+def up(
+    plan: Path | None, workers: int, host: str, port: int, public_url: str | None, every: float
+) -> None:
+    """Run everything on this machine until Ctrl-C; with a PLAN, begin it or go on with it."""
+    from worker.service.serving import port_is_free
+    from worker.service.upkeep import environment, keep_up
+    from worker.starting import start_or_go_on
+    from worker.web.security import gate
+
+    stop = _stop_event()
+    gate(host, public_url)  # without its token the receiver would end again and again
+    port_is_free(host, port)
+    with office_here() as office:
+        settings = office.settings
+        env = environment(settings)
+        if plan is not None:
+            click.echo(start_or_go_on(plan, office, say))
+        receiver = ["serve", "--host", host, "--port", str(port)]
+        if public_url:
+            receiver += ["--public-url", public_url]
+        children = [("receiver", receiver), ("watcher", ["watch", "--every", str(every)])]
+        children += [(f"worker-{n + 1}", ["worker"]) for n in range(workers)]
+        say("Everything is up; Ctrl-C ends it. See `assay status`.")
+        keep_up(
+            settings,
+            env,
+            children,
+            say,
+            stop,
+            settings.home / "up.pids",
+        )
+    say("Ended. Nothing is lost: `assay up` goes on where it was.")
+
+
+@click.command()
+@click.option("--by-hand", is_flag=True, help="You label in the browser, nobody else does.")
+@click.option("--keep", is_flag=True, help="Leave the servers up at the end, until Ctrl-C.")
+def demo(by_hand: bool, keep: bool) -> None:
+    """Assess a weak digit classifier with a real Label Studio and two scripted annotators."""
+    from worker.cli.demo import run
+
+    run(by_hand=by_hand, keep=keep, stop=_stop_event())

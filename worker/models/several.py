@@ -1,0 +1,224 @@
+"""Several models at work on one pool: their views of the tally, and what is asked of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core import empirical
+from worker.core.belief import Belief
+from worker.core.counts import LawCache
+from worker.core.empirical import Hyperparameters, Scores
+from worker.core.question import Question
+from worker.core.strategies import Choice, NothingLeft
+from worker.core.strategies.models import for_each
+from worker.core.strategies.ours import assay
+from worker.core.strategies.picking import any_item
+from worker.core.supposing import replaced, retallied, with_prior
+from worker.core.views import (
+    View,
+    believed_difference,
+    fused_logit,
+    joined,
+    of_difference,
+    of_model,
+    shares,
+)
+from worker.judgements.outcomes import Counts
+from worker.plan import Plan
+from worker.pool import Pool
+from worker.pool.models import ALL_ITEMS, Models
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NO_DIFFERENCE = "no difference"
+EVEN = 1 / 3
+
+_fits = LawCache(1 << 22)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One difference that is asked for: of two models (their indices), in a group or overall."""
+
+    first: int
+    second: int
+    group: str  # its name; ALL_ITEMS if it is the whole pool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Several:
+    """What several models make of a plan and its pool.
+
+    views: of the differences that are asked, one; else of each model's accuracy.
+    names: of the groups of the belief: the differences and what they are held to, or each model's
+        own groups. asked: the differences, in the order of their groups.
+    scores: of each view of an accuracy.
+    """
+
+    models: Models
+    pool: Pool
+    question: Question
+    views: tuple[View, ...]
+    names: tuple[str, ...]
+    asked: tuple[Asked, ...]
+    first: Belief
+    scores: tuple[Scores, ...]
+    is_random: bool
+
+    @property
+    def begins(self) -> tuple[int, ...]:
+        """Where the groups of each model begin among the belief's, and their end."""
+        return tuple(np.cumsum([0, *(view.n_groups for view in self.views)]).tolist())
+
+    def believe(self, counts: Counts, before: Belief | None = None) -> Belief:
+        """The belief after a tally; from one before, what stays the same is not worked out anew."""
+        n_labels = int(counts.all.sum())
+        if self.asked:
+            belief = retallied(before or self.first, self.views[0].counts(counts.all))
+            return replaced(belief, n_labels=n_labels)
+        of = before.parts if before is not None else self.fitted(counts.early)
+        parts = tuple(
+            retallied(part, view.counts(counts.all))
+            for part, view in zip(of, self.views, strict=True)
+        )
+        return side_by_side(parts, n_labels)
+
+    def fitted(self, early: Ints) -> tuple[Belief, ...]:
+        """The beliefs before any label, each with its prior fitted to some labels of the pool."""
+        if not early.any():
+            return self.first.parts
+        key = "several", self.pool.hash, early.tobytes()
+        found: tuple[Belief, ...] | None = _fits.get(key)
+        if found is None:
+            found = tuple(
+                _fitted(part, view.counts(early), own)
+                for part, view, own in zip(self.first.parts, self.views, self.scores, strict=True)
+            )
+            _fits.put(key, found, early.size + sum(part.alpha.size for part in found))
+        return found
+
+    def helpful(self, cells: Ints) -> Ints:
+        """(C,) of items in the pool's cells those that can tell something of what is asked."""
+        if not self.asked:
+            return cells
+        is_helpful = np.zeros(cells.size, dtype=bool)
+        is_helpful[self.views[0].cell[self.views[0].cell >= 0]] = True
+        return np.where(is_helpful, cells, 0)
+
+    def choose(self, belief: Belief, left: Ints, pending: Ints, rng: np.random.Generator) -> Choice:
+        """The pool's cell of one claim."""
+        left = self.helpful(left)
+        if not left.any():
+            raise NothingLeft("every item that could help is labelled, queued or withheld.")
+        if self.is_random:
+            cell, numbers = any_item(left, rng), {}
+        elif self.asked:
+            view = self.views[0]
+            own = view.of_cells(left), view.of_cells(pending)
+            choice = assay(belief, self.question, *own, rng)
+            cell, numbers = int(view.cell[choice.cell]), choice.numbers
+        else:
+            choice = for_each(belief.parts, self.views, self.question, left, pending, rng)
+            cell, numbers = choice.cell, choice.numbers
+        return Choice(cell, int(self.pool.cell_group[cell]), numbers)
+
+
+def side_by_side(parts: tuple[Belief, ...], n_labels: int) -> Belief:
+    """Beliefs about the accuracy of several models, one after the other."""
+    upto = np.cumsum([0, *(part.n_groups for part in parts)])
+
+    def all_of(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    group = np.concatenate([part.group + n for part, n in zip(parts, upto, strict=False)])
+    return Belief(
+        group, all_of("size"), all_of("right"), all_of("wrong"), all_of("alpha"), all_of("beta"),
+        int(upto[-1]), "finite", parts[0].node, parts=parts, n_labels=n_labels,
+    )  # fmt: skip
+
+
+def several(plan: Plan, pool: Pool) -> Several | None:
+    """What several models make of a plan and its pool; None if there is one model."""
+    if plan.models is None or pool.models is None:
+        return None
+    if plan.question.task == "compare":
+        return _compared(plan, pool, pool.models)
+    return _identified(plan, pool, pool.models)
+
+
+def _compared(plan: Plan, pool: Pool, models: Models) -> Several:
+    question, layout = plan.question, models.layout
+    number = {name: m for m, name in enumerate(models.names)}
+    among = [number[name] for name in question.models or models.names]
+    views, asked, share = [], [], []
+    for first, second in combinations(among, 2):
+        places: list[tuple[Ints, tuple[str, ...]]] = []
+        if question.where in ("overall", "both"):
+            places.append((np.zeros(pool.n_cells, np.int64), (ALL_ITEMS,)))
+        if question.where in ("groups", "both"):
+            places.append((pool.cell_group, pool.group_names))
+        for group, names in places:
+            view = of_difference(layout, first, second, group, len(names))
+            views.append(view)
+            share.append(shares(layout, view, first, second))
+            asked += [Asked(first, second, name) for name in names]
+    view = joined(views)
+    if plan.prior.kind == "uniform":
+        share = [np.full_like(s, EVEN) for s in share]
+    every = np.concatenate([*share, np.full((1, 3), EVEN)])
+    filled = np.flatnonzero(np.bincount(view.group, view.size, view.n_groups)[:-1])
+    pairs = tuple((int(g), len(asked)) for g in filled)
+    return Several(
+        models, pool, Question("compare", pairs=pairs, epsilon=plan.stop.target), (view,),
+        (*(_named(models, one) for one in asked), NO_DIFFERENCE), tuple(asked),
+        replaced(believed_difference(view, every, plan.prior.strength), n_labels=0), (),
+        plan.strategy == "random",
+    )  # fmt: skip
+
+
+def _named(models: Models, asked: Asked) -> str:
+    both = f"{models.names[asked.first]} − {models.names[asked.second]}"
+    return both if asked.group == ALL_ITEMS else f"{both} · {asked.group}"
+
+
+def _identified(plan: Plan, pool: Pool, models: Models) -> Several:
+    layout, parts, views, scores = models.layout, [], [], []
+    for m in range(len(models.names)):
+        view = of_model(layout, m, models.own[:, m], len(models.own_names[m]))
+        own = _scores(fused_logit(layout, m)[view.cell], view)
+        none = np.zeros(view.group.size, dtype=np.int64)
+        alpha, beta, node = empirical.prior_of(Hyperparameters(), own, empirical.UNFITTED)
+        parts.append(
+            Belief(view.group, view.size, none, none, alpha, beta, view.n_groups, "finite", node)
+        )
+        views.append(view)
+        scores.append(own)
+    asked = plan.question
+    names = tuple(
+        f"{name}: {group}"
+        for name, groups in zip(models.names, models.own_names, strict=True)
+        for group in groups
+    )
+    question = Question("identify", which=asked.which, top=asked.top, tolerance=asked.tolerance)
+    return Several(
+        models, pool, question, tuple(views), names, (), side_by_side(tuple(parts), 0),
+        tuple(scores), plan.strategy == "random",
+    )  # fmt: skip
+
+
+def _scores(logit: Floats, view: View) -> Scores:
+    sizes = np.bincount(view.group, view.size, view.n_groups)
+    of_group = np.bincount(view.group, view.size * logit, view.n_groups) / np.maximum(sizes, 1)
+    centre = float(of_group @ sizes / sizes.sum())
+    return Scores(logit, (of_group - centre)[view.group])
+
+
+def _fitted(part: Belief, early: Ints, scores: Scores) -> Belief:
+    rates = empirical.fit(early[:, 0], early[:, 1], part.group, scores)
+    return with_prior(part, *empirical.prior_of(rates.mode, scores, rates.covariance))

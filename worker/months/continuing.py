@@ -1,0 +1,159 @@
+"""Where the posterior begins if an assessment continues another: earlier labels in the prior."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker import believing
+from worker.believing import scores, share_of
+from worker.core import empirical
+from worker.core.belief import Belief
+from worker.core.continuing import fit_continued, log_evidence
+from worker.core.counts import LawCache
+from worker.core.empirical import Hyperparameters
+from worker.core.history import (
+    DISCOUNTS,
+    Prior,
+    believed_share,
+    drift,
+    full_worth,
+    no_rate,
+    with_history,
+)
+from worker.core.kinds import fit_kinds
+from worker.core.metrics import Errors
+from worker.core.supposing import with_prior, with_tally
+from worker.judgements.outcomes import Outcomes, count
+from worker.plan import Plan
+from worker.pool import Pool
+
+Ints = NDArray[np.int64]
+
+_N_PLAUSIBLE = 40  # draws of what is common to all groups
+# A fit takes some tenths of a second, and a stage of the schedule sees many turns.
+_fits = LawCache(1 << 23)
+
+
+def history(pool: Pool, meaning: Outcomes) -> Ints:
+    """(C, 1 + max(L, 1)) outcomes of the labels that an earlier assessment left in each cell."""
+    assert pool.since is not None, "asked of pools that continue another"
+    return count(pool.since.tally, meaning, pool.n_cells).all
+
+
+def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
+    """The belief before the first label of this pool."""
+    plain = believing.first_belief(plan, pool, meaning)
+    return fitted(plain, np.zeros_like(history(pool, meaning)), plan, pool, meaning)
+
+
+def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
+    """The belief with the plan's prior and the rate of drift fitted to some of its labels.
+
+    Args:
+        early: (C, 1 + L) outcomes that the fit may see, beside all earlier ones.
+    """
+    key = pool.hash, plan.prior.kind, plan.prior.strength, plan.question.metric, early.tobytes()
+    found: Belief | None = _fits.get(key)
+    if found is None:
+        before = history(pool, meaning)
+        plain = _fitted_to_both(early, before, plan, pool, meaning)
+        even = with_tally(_continued(plain, before, no_rate()), early)
+        found = _continued(plain, before, drift(even, no_rate()), believed_share(even))
+        _fits.put(key, found, 3 * found.alpha.size)
+    errors = found.errors
+    if errors is not None and belief.errors is not None:
+        errors = Errors(belief.errors.counts, errors.prior)
+    return with_prior(belief, found.alpha, found.beta, found.node, errors)
+
+
+def plausible_then(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Belief, ...]:
+    """What was known of this pool's cells before its first label, every earlier one counted whole.
+
+    The first belief is the best one; the others, if the prior is fitted, are of hyperparameters
+    drawn from their posterior: what is uncertain of them is common to all groups.
+    """
+    before, plain = history(pool, meaning), believing.first_belief(plan, pool, meaning)
+    return tuple(
+        _continued(b, before, full_worth(), np.ones(b.n_groups))
+        for b in _plausible(plain, before, plan, pool, meaning)
+    )
+
+
+def plausible_now(labels: Ints, plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Belief, ...]:
+    """What the new labels say by themselves, as `plausible_then`.
+
+    Args:
+        labels: (C, 1 + L) of the new ones.
+    """
+    plain = believing.first_belief(plan, pool, meaning)
+    return tuple(with_tally(b, labels) for b in _plausible(plain, labels, plan, pool, meaning))
+
+
+def drawn_prior(plan: Plan, pool: Pool, meaning: Outcomes, rng: np.random.Generator) -> Belief:
+    """The belief before the first label, under hyperparameters drawn as the earlier labels say."""
+    before, plain = history(pool, meaning), believing.first_belief(plan, pool, meaning)
+    drawn = _plausible(plain, before, plan, pool, meaning)
+    return _continued(drawn[int(rng.integers(len(drawn)))], before, no_rate())
+
+
+def _continued(b: Belief, before: Ints, rate: Any, share: Any = None) -> Belief:
+    """The belief with the labels of an earlier assessment in its prior.
+
+    Args:
+        before: (C, 1 + L). rate: (D,) of the discounts.
+        share: (G,) of the earlier kinds of errors that are believed; None for the rate's mean.
+    """
+    plain, counts = Prior(b.alpha, b.beta, b.node), _right_or_wrong(before)
+    prior = with_history(plain, b.group, b.n_groups, counts, rate, b.metric.pooled)
+    errors = b.errors
+    if errors is not None:
+        if share is None:
+            share = np.full(b.n_groups, float(rate @ DISCOUNTS))
+        errors = Errors(errors.counts, errors.prior + share[b.group][:, None] * before[:, 1:])
+    return with_prior(b, prior.alpha, prior.beta, prior.node, errors)
+
+
+def _fitted_to_both(early: Ints, before: Ints, plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
+    """The belief without labels whose prior new and earlier labels are fitted to.
+
+    The kinds are fitted as if the earlier labels were of this pool.
+    """
+    plain = believing.first_belief(plan, pool, meaning)
+    if plan.prior.kind != "empirical" or meaning.metric.pooled:
+        return plain
+    earlier, told = _right_or_wrong(before), scores(pool)
+    key = "alone", pool.hash, plan.question.metric
+    alone: Any = _fits.get(key)
+    if alone is None:
+        alone = log_evidence(earlier, pool.cell_group, told)
+        _fits.put(key, alone, alone.size)
+    rates = fit_continued(_right_or_wrong(early), earlier, pool.cell_group, told, alone)
+    both, errors = early + before, plain.errors
+    if errors is not None and both[:, 1:].any():
+        errors = Errors(errors.counts, fit_kinds(both[:, 1:], share_of(meaning), meaning.possible))
+    alpha, beta, node = empirical.prior_of(rates.mode, told, rates.covariance)
+    return with_prior(plain, alpha, beta, node, errors)
+
+
+def _plausible(
+    plain: Belief, labels: Ints, plan: Plan, pool: Pool, meaning: Outcomes
+) -> list[Belief]:
+    """`plain` with priors fitted to some labels: the best one, then `_N_PLAUSIBLE` draws."""
+    if plan.prior.kind != "empirical" or meaning.metric.pooled:
+        return [plain]
+    told, counts = scores(pool), _right_or_wrong(labels)
+    found = empirical.fit(counts[:, 0], counts[:, 1], pool.cell_group, told)
+    best = with_prior(plain, *empirical.prior_of(found.mode, told, found.covariance))
+    mode = np.array([getattr(found.mode, name) for name in Hyperparameters.__slots__])
+    rng = np.random.default_rng(_N_PLAUSIBLE)
+    drawn = rng.multivariate_normal(mode, found.covariance, _N_PLAUSIBLE, method="eigh")
+    priors = [empirical.prior_of(Hyperparameters(*h.tolist()), told) for h in drawn]
+    return [best, *(with_prior(plain, *prior) for prior in priors)]
+
+
+def _right_or_wrong(counts: Ints) -> Ints:
+    """(C, 2) of (C, 1 + L)."""
+    return np.stack([counts[:, 0], counts[:, 1:].sum(axis=1)], axis=1)

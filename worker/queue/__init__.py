@@ -1,0 +1,1 @@
+"""What lies before the annotators: choosing, claiming, importing, withdrawing."""

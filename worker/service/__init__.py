@@ -1,0 +1,1 @@
+"""The processes and what they hold: servers, settings, connections, logs."""

@@ -1,0 +1,155 @@
+"""`assay serve`: receiver and dashboard as one process, which hooks itself to every assessment."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import socket
+from collections.abc import Callable
+from threading import Event, Thread
+
+import uvicorn
+from redis.exceptions import RedisError
+
+from connector.desk import connect as connect_label_studio
+from connector.errors import ConnectorError
+from connector.project import hook
+from connector.settings import label_studio_settings, webhook_secret
+from connector.webhook import hook_url, receiver
+from worker.errors import AssayError
+from worker.ledger import LedgerError
+from worker.service.counters import count_webhook
+from worker.service.office import Office
+from worker.web.app import website
+from worker.web.security import gate
+from worker.web.sight import Sight
+
+# Where the receiver says how Label Studio reaches it.
+RECEIVER = "assay:receiver"
+# How soon a new assessment gets its webhook.
+HOOK_S = 2.0
+# Live pages are let go within a second; who is slower than this is cut off.
+GRACE_S = 5
+
+
+class PortTaken(AssayError):
+    """Somebody listens on the receiver's port already."""
+
+
+def serve(
+    office: Office, host: str, port: int, public_url: str | None, say: Callable[[str], None]
+) -> None:
+    """Run receiver and dashboard until told to stop.
+
+    Args:
+        public_url: how Label Studio reaches it; host and port unless it says otherwise.
+
+    Raises:
+        PortTaken, MissingSetting.
+    """
+    secret = webhook_secret()
+    guarded_by = gate(host, public_url)
+    listener = _listen(host, port)
+    here = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+    base = public_url or here
+    office.state.set(RECEIVER, base)
+    quick = Office(office.settings, office.url, is_patient=False)
+
+    def wake(assessment: str) -> bool:
+        is_known = quick.wake(assessment)
+        if is_known:
+            count_webhook(quick.state, assessment)
+        return is_known
+
+    app = website(Sight(quick), guarded_by, receiver(secret, wake), lambda: server.should_exit)
+    config = uvicorn.Config(
+        app,
+        log_config=None,  # as all of this process's logs
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=GRACE_S,
+    )
+    server = uvicorn.Server(config)
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    # uvicorn raises a signal again once it has ended for it, and by default that would end us
+    # before our own end.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    say(f"Webhooks are received at {base}")
+    say(f"The dashboard is at {here}/")
+    ended = Event()
+    hooking = Thread(target=_keep_hooked, args=(office, base, secret, ended, say))
+    hooking.start()
+    try:
+        server.run(sockets=[listener])
+    finally:
+        ended.set()
+        hooking.join()
+        listener.close()
+        quick.close()
+
+
+def _keep_hooked(
+    office: Office, base: str, secret: str, ended: Event, say: Callable[[str], None]
+) -> None:
+    """Point the webhook of every assessment here, once each; also of those that begin later."""
+    failed: set[str] = set()
+    while not ended.is_set():
+        try:
+            for assessment in office.ids():
+                if assessment not in failed and not hook_one(office, assessment, base, secret, say):
+                    failed.add(assessment)  # the watcher finds its labels
+        except RedisError:
+            pass
+        ended.wait(HOOK_S)
+
+
+def hook_one(
+    office: Office, assessment: str, base: str, secret: str, say: Callable[[str], None]
+) -> bool:
+    """Let Label Studio wake us for an assessment; False (and a note) if it will not."""
+    ledger = office.ledger(assessment)
+    try:
+        header = ledger.header()
+    except LedgerError:  # of a newer release; the others must not wait for it
+        return False
+    # A new secret needs a new hook; the secret itself must not be kept.
+    sign = f"{base} {hashlib.sha256(secret.encode()).hexdigest()[:16]}"
+    if header is None or ledger.notes().get("hooked") == sign:
+        return True
+    try:
+        client = connect_label_studio(label_studio_settings(header.url))
+        hook(client, header.url, header.project, hook_url(base, assessment), secret)
+    except ConnectorError as error:
+        say(
+            f"Note: no webhook for {assessment} ({error}). Its labels are found by polling, a few "
+            "seconds later. Label Studio blocks private addresses unless it runs with "
+            "SSRF_PROTECTION_ENABLED=false."
+        )
+        return False
+    ledger.note(hooked=sign)
+    return True
+
+
+def port_is_free(host: str, port: int) -> None:
+    """Raise PortTaken if the receiver could not listen there."""
+    _listen(host, port).close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise PortTaken(
+            f"The receiver cannot listen on {host}:{port} ({error.strerror}). Another receiver or "
+            "another program has the port; stop it, or choose one with --port."
+        ) from error
+    listener.listen(128)
+    return listener
