@@ -26,7 +26,8 @@ from worker.plan import Plan
 from worker.plan.fitting import OF_TRUE_CLASSES
 from worker.plan.since_part import since_file
 from worker.pool import Pool
-from worker.pool.since import Inputs, Labelled, Since, Then, continued, in_cells, needs_scores
+from worker.pool.continued import Labelled, continued, in_cells, needs_scores
+from worker.pool.since import Inputs, Since, Then
 
 if TYPE_CHECKING:
     from worker.service.office import Office
