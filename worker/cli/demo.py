@@ -27,7 +27,7 @@ from worker.service.upkeep import environment, keep_up
 from worker.starting import start
 from worker.status import Status, status_of
 
-SAMPLE = Path(__file__).parents[1] / "samples" / "digits"
+SAMPLE = Path(__file__).parents[2] / "samples" / "digits"
 PEOPLE = ("ada@example.com", "grace@example.com")
 # How long an annotator waits before asking an empty queue again.
 PAUSE_S = 0.3
