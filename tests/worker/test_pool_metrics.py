@@ -80,7 +80,7 @@ def without_scores(folder: Path, **parts: Any) -> Pool:
 
 
 def test_the_cells_of_a_calibration_error_are_class_by_bin(folder):
-    pool = pool_of(folder, {"metric": "ece", "bins": 5})
+    pool = pool_of(folder, {"metric": "ece", "bins": 5}, strata=1)
 
     assert pool.unit_names == tuple(f"score {k / 5:.2f}-{(k + 1) / 5:.2f}" for k in range(5))
     pairs = list(zip(pool.cell_group.tolist(), pool.cell_unit.tolist(), strict=True))
@@ -98,8 +98,8 @@ def test_bins_of_equal_mass_are_cut_at_scores_that_all_groups_share(folder):
 
 
 def test_strata_may_lie_inside_bins(folder):
-    one = pool_of(folder, {"metric": "ece", "bins": 2})
-    two = pool_of(folder, {"metric": "ece", "bins": 2}, strata=4)
+    one = pool_of(folder, {"metric": "ece", "bins": 2}, strata=1)
+    two = pool_of(folder, {"metric": "ece", "bins": 2})
     assert two.n_cells > one.n_cells
     order = np.lexsort((two.cell_mean_score, two.cell_unit, two.cell_group))
     assert order.tolist() == list(range(two.n_cells))

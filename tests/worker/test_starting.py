@@ -175,7 +175,7 @@ def test_a_label_that_is_no_class_of_the_pool_is_refused_with_its_cure(tmp_path,
     [
         (
             "{task: identify, metric: ece}",
-            ["has the highest calibration error (bins 10)", "empirical prior, 1 stratum"],
+            ["has the highest calibration error (bins 10)", "empirical prior, 4 strata"],
         ),
         (
             "{task: identify, metric: accuracy, tolerance: 0.02}",
