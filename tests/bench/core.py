@@ -18,6 +18,7 @@ from worker.core.schedule import is_due
 from worker.core.stopping import decide
 from worker.core.strategies import STRATEGIES
 from worker.core.supposing import labelled, with_prior
+from worker.plan.defaults import DEFAULT_STRATA_OF_BINS as OF_BINS
 
 GROUPS, STRATA, BINS, CLASSES, ITEMS = 100, 16, 10, 100, 100
 LABELS, WARM = 1_500, 50
@@ -43,8 +44,10 @@ def run() -> None:
         show(f"confusion, {CLASSES} classes, {strategy}", labels(matrix, ESTIMATE, strategy), 1.0)
         cost = with_kinds(Metric("cost", values=np.tile(np.arange(float(CLASSES)), (GROUPS, 1))))
         show(f"cost, {CLASSES} classes, {strategy}", labels(cost, HIGHEST, strategy), 1.0)
-        binned = believed(BINS, binning())
-        show(f"classwise ECE, {BINS} bins, {strategy}", labels(binned, HIGHEST, strategy), 1.0)
+        for parts, told in ((1, ""), (OF_BINS, f" in {OF_BINS} strata")):
+            binned = believed(BINS * parts, binning(parts))
+            what = f"classwise ECE, {BINS} bins{told}, {strategy}"
+            show(what, labels(binned, HIGHEST, strategy), 1.0)
     for name, start in (("", plain), (f", {STRATA} strata", strata)):
         show(f"comparison: look-ahead{name}", lookaheads(start), 1.0)
     for name, rule, question in (
@@ -92,9 +95,9 @@ def refitting(n_cells: int) -> Refit:
     return refit
 
 
-def binning() -> Metric:
-    """The calibration error over the bins of every class."""
-    bins = np.tile(np.arange(BINS), GROUPS)
+def binning(n_strata: int) -> Metric:
+    """The calibration error over the bins of every class, each in so many strata."""
+    bins = np.tile(np.repeat(np.arange(BINS), n_strata), GROUPS)
     return Metric("ece", score=(bins + 0.5) / BINS, unit=bins)
 
 
