@@ -279,7 +279,10 @@ class Assessment:
 
     def _counts(self, tally: Mapping[str, int], before: int | None = None) -> Counts:
         """The tally as numbers, with the labels that were there before it."""
-        counts = count(tally, self.meaning, self.pool.n_cells, before)
+        n_counted = self.pool.n_cells
+        if self.several is not None:
+            n_counted = self.several.models.layout.size.size
+        counts = count(tally, self.meaning, n_counted, before)
         if self.begun is None:
             return counts
         early = self._with_sample(counts.early)

@@ -10,7 +10,7 @@ from worker.core.empirical import Hyperparameters, Scores
 from worker.core.question import Question
 from worker.core.strategies.models import for_each
 from worker.core.supposing import retallied
-from worker.core.views import Layout, of_model
+from worker.core.views import Layout, Queue, of_model
 
 GROUPS, STRATA, ITEMS = 4, 8, 20
 WORST = Question("identify", which="lowest", top=1)
@@ -36,7 +36,8 @@ def labels_of_groups(seed: int) -> np.ndarray:
     for _ in range(240):
         parts = [retallied(part, view.counts(tally)) for view in views]
         left = layout.size - tally.sum(axis=1)
-        cell = for_each(parts, views, WORST, left, none, rng).cell
+        queues = [Queue(view.of_portions(left), none) for view in views]
+        cell = for_each(parts, views, queues, WORST, left, rng).cell
         tally[cell, int(rng.random() > accuracy[cell])] += 1
     return np.bincount(group, tally.sum(axis=1))
 

@@ -39,6 +39,8 @@ class Outcomes:
     n_classes: (C, L) how many classes a kind of error stands for; 0: it cannot be in the cell.
     said: (T, M) the classes that M models predict, by the code that then stands for the prediction;
         outcomes are those of `worker.core.views.Layout`. None if there is one model.
+    portion: (T,) the portion that items of a code are counted in, where cells are shared; else None
+        and items are counted by their cells.
     """
 
     classes: tuple[str, ...]
@@ -48,6 +50,7 @@ class Outcomes:
     share: Floats | None
     n_classes: Ints
     said: Ints | None = None
+    portion: Ints | None = None
 
     @property
     def possible(self) -> NDArray[np.bool_]:
@@ -120,8 +123,9 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
         n_kinds = pool.models.layout.n_outcomes - 1
         nothing = np.zeros((pool.n_cells, 0), dtype=np.int64)
         return Outcomes(
-            pool.classes, _whatever(k, 0), n_kinds, Metric(), None, nothing, pool.models.said
-        )
+            pool.classes, _whatever(k, 0), n_kinds, Metric(), None, nothing,
+            pool.models.said, pool.models.portion,
+        )  # fmt: skip
     if plan.evaluate is not None:  # no label is right or wrong
         nothing = np.zeros((pool.n_cells, 0), dtype=np.int64)
         return Outcomes(pool.classes, _whatever(k, 0), 0, metric_of(plan), None, nothing)
@@ -176,6 +180,7 @@ def count(
     Gold items (cell -1) tell of the annotators only and are left out.
 
     Args:
+        n_cells: rows of the counts: cells, or portions where these are counted.
         before: count the claims of the epochs below it only, as if it were its stage; None for all.
 
     Raises:
@@ -194,7 +199,9 @@ def count(
                 f"metric {meaning.metric.kind} has no entry for it. Name it in `pool.classes`, or "
                 "remove it from the labelling configuration and correct the annotations."
             )
-        rows.append((int(in_epoch), int(cell), meaning.of(int(predicted), code), n))
+        said = int(predicted)
+        place = int(cell) if meaning.portion is None else int(meaning.portion[said])
+        rows.append((int(in_epoch), place, meaning.of(said, code), n))
     return counted(np.array(rows, dtype=np.int64).reshape(-1, 4), meaning, n_cells, before)
 
 

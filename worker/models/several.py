@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core import empirical
-from worker.core.belief import Belief
+from worker.core.belief import Belief, unlabelled
 from worker.core.counts import LawCache
 from worker.core.empirical import Hyperparameters, Scores
 from worker.core.question import Question
@@ -20,6 +21,7 @@ from worker.core.strategies.ours import assay
 from worker.core.strategies.picking import any_item
 from worker.core.supposing import replaced, retallied, with_prior
 from worker.core.views import (
+    Queue,
     View,
     believed_difference,
     fused_logit,
@@ -59,6 +61,8 @@ class Several:
     names: of the groups of the belief: the differences and what they are held to, or each model's
         own groups. asked: the differences, in the order of their groups.
     scores: of each view of an accuracy.
+    code: (N,) of the items, cell after cell in the order in which they are offered; None unless
+        cells are shared.
     """
 
     models: Models
@@ -70,6 +74,7 @@ class Several:
     first: Belief
     scores: tuple[Scores, ...]
     is_random: bool
+    code: NDArray[np.int32] | None = None
 
     @property
     def begins(self) -> tuple[int, ...]:
@@ -107,26 +112,71 @@ class Several:
         """(C,) of items in the pool's cells those that can tell something of what is asked."""
         if not self.asked:
             return cells
+        # In a cell all patterns of agreement are alike, so that it helps as a whole or not at all.
         is_helpful = np.zeros(cells.size, dtype=bool)
         is_helpful[self.views[0].cell[self.views[0].cell >= 0]] = True
         return np.where(is_helpful, cells, 0)
 
     def choose(self, belief: Belief, left: Ints, pending: Ints, rng: np.random.Generator) -> Choice:
         """The pool's cell of one claim."""
-        left = self.helpful(left)
-        if not left.any():
+        helpful = self.helpful(left)
+        if not helpful.any():
             raise NothingLeft("every item that could help is labelled, queued or withheld.")
         if self.is_random:
-            cell, numbers = any_item(left, rng), {}
+            cell, numbers = any_item(helpful, rng), {}
         elif self.asked:
-            view = self.views[0]
-            own = view.of_cells(left), view.of_cells(pending)
-            choice = assay(belief, self.question, *own, rng)
+            view, queue = self.views[0], self._queues((belief,), left, pending)[0]
+            chance = None if self.code is None else view.chance(queue, left)
+            choice = assay(belief, self.question, *queue, rng, chance)
             cell, numbers = int(view.cell[choice.cell]), choice.numbers
         else:
-            choice = for_each(belief.parts, self.views, self.question, left, pending, rng)
+            queues = self._queues(belief.parts, left, pending)
+            choice = for_each(belief.parts, self.views, queues, self.question, left, rng)
             cell, numbers = choice.cell, choice.numbers
         return Choice(cell, int(self.pool.cell_group[cell]), numbers)
+
+    def in_order(self, order: Ints) -> Several:
+        """The same, with the pool's rows (N,) offered in another order within each cell."""
+        return self if self.code is None else replaced(self, code=self.code[order])
+
+    @property
+    def portion_of_items(self) -> Ints:
+        """(N,) the portion of each item, in the order in which they are offered."""
+        if self.code is None:
+            return np.repeat(np.arange(self.pool.n_cells), self.pool.cell_size)
+        return self._portion(slice(None))
+
+    def _queues(self, beliefs: Sequence[Belief], left: Ints, pending: Ints) -> list[Queue]:
+        """What is left and pending in each view, of what is in the pool's cells (C,).
+
+        What is left in a shared cell is known item by item, but for their order; pending are taken
+        to be the last ones that were claimed: answers come about in the order of the claims.
+        """
+        if self.code is None:
+            return [Queue(v.of_portions(left), v.of_portions(pending)) for v in self.views]
+        end = self.pool.cell_start + self.pool.cell_size - left
+        rest = self.models.layout.size - self._offered(self.pool.cell_start, end)
+        late = self._offered(end - pending, end)
+        queues = []
+        for belief, view in zip(beliefs, self.views, strict=True):
+            own = view.of_portions(rest)
+            to_come = np.minimum(view.of_portions(late), unlabelled(belief) - own)
+            queues.append(Queue(own, to_come))
+        return queues
+
+    def _offered(self, begin: Ints, end: Ints) -> Ints:
+        """(P,) items of each portion among some rows of every cell (C,)."""
+        n = end - begin
+        before = np.cumsum(n) - n
+        rows = np.arange(n.sum()) + np.repeat(begin - before, n)
+        return np.bincount(self._portion(rows), minlength=self.models.layout.size.size)
+
+    def _portion(self, rows: Ints | slice) -> Ints:
+        """The portion of some items, in the order in which they are offered."""
+        of_code = self.models.portion
+        assert of_code is not None, "asked of shared cells"
+        assert self.code is not None, "asked of shared cells"
+        return of_code[self.code[rows]]
 
 
 def side_by_side(parts: tuple[Belief, ...], n_labels: int) -> Belief:
@@ -160,9 +210,9 @@ def _compared(plan: Plan, pool: Pool, models: Models) -> Several:
     for first, second in combinations(among, 2):
         places: list[tuple[Ints, tuple[str, ...]]] = []
         if question.where in ("overall", "both"):
-            places.append((np.zeros(pool.n_cells, np.int64), (ALL_ITEMS,)))
+            places.append((np.zeros(layout.size.size, np.int64), (ALL_ITEMS,)))
         if question.where in ("groups", "both"):
-            places.append((pool.cell_group, pool.group_names))
+            places.append((models.own[:, 0], models.own_names[0]))
         for group, names in places:
             view = of_difference(layout, first, second, group, len(names))
             views.append(view)
@@ -178,8 +228,12 @@ def _compared(plan: Plan, pool: Pool, models: Models) -> Several:
         models, pool, Question("compare", pairs=pairs, epsilon=plan.stop.target), (view,),
         (*(_named(models, one) for one in asked), NO_DIFFERENCE), tuple(asked),
         replaced(believed_difference(view, every, plan.prior.strength), n_labels=0), (),
-        plan.strategy == "random",
+        plan.strategy == "random", _codes(pool, models),
     )  # fmt: skip
+
+
+def _codes(pool: Pool, models: Models) -> NDArray[np.int32] | None:
+    return None if models.portion is None else pool.predicted
 
 
 def _named(models: Models, asked: Asked) -> str:
@@ -191,7 +245,7 @@ def _identified(plan: Plan, pool: Pool, models: Models) -> Several:
     layout, parts, views, scores = models.layout, [], [], []
     for m in range(len(models.names)):
         view = of_model(layout, m, models.own[:, m], len(models.own_names[m]))
-        own = _scores(fused_logit(layout, m)[view.cell], view)
+        own = _scores(view.means(fused_logit(layout, m), layout), view)
         none = np.zeros(view.group.size, dtype=np.int64)
         alpha, beta, node = empirical.prior_of(Hyperparameters(), own, empirical.UNFITTED)
         parts.append(
@@ -208,7 +262,7 @@ def _identified(plan: Plan, pool: Pool, models: Models) -> Several:
     question = Question("identify", which=asked.which, top=asked.top, tolerance=asked.tolerance)
     return Several(
         models, pool, question, tuple(views), names, (), side_by_side(tuple(parts), 0),
-        tuple(scores), plan.strategy == "random",
+        tuple(scores), plan.strategy == "random", _codes(pool, models),
     )  # fmt: skip
 
 

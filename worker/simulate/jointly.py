@@ -29,7 +29,8 @@ def jointly(
     pool, several = assessment.pool, assessment.several
     assert several is not None, "asked of several models"
     ends = (pool.cell_start + pool.cell_size).tolist()
-    counts = np.zeros((pool.n_cells, several.models.layout.n_outcomes), dtype=np.int64)
+    layout, portion = several.models.layout, several.portion_of_items
+    counts = np.zeros((layout.size.size, layout.n_outcomes), dtype=np.int64)
     early = np.zeros_like(counts)
     left, pending = np.array(pool.cell_size), np.zeros_like(pool.cell_size)
     belief = assessment.first
@@ -40,7 +41,7 @@ def jointly(
             return
         at = ends[cell] - int(left[cell])
         left[cell] -= 1
-        counts[cell, outcomes[at]] += 1
+        counts[portion[at], outcomes[at]] += 1
         n = claim + 1
         is_refitted = is_due(n)
         if is_refitted:
@@ -57,19 +58,18 @@ def _given(belief: Belief) -> Callable[[], Belief]:
 def plausible_outcomes(assessment: Assessment, rng: Rng) -> Ints:
     """(N,) outcomes of a pool such as all models' scores together let expect, cell after cell."""
     assert assessment.several is not None, "asked of several models"
-    layout = assessment.several.models.layout
+    layout, portion = assessment.several.models.layout, assessment.several.portion_of_items
     share = dirichlets(_STRENGTH * plausible_shares(layout), rng, 1)[0]
-    cell = np.repeat(np.arange(layout.size.size), layout.size)
     upto = np.cumsum(share, axis=1)[:, :-1]
-    outcome: Ints = (rng.random((cell.size, 1)) > upto[cell]).sum(axis=1)
+    outcome: Ints = (rng.random((portion.size, 1)) > upto[portion]).sum(axis=1)
     return outcome
 
 
 def all_counted(assessment: Assessment, outcome: Ints) -> Belief:
     """The belief when every item of the pool has its outcome."""
-    several, size = assessment.several, assessment.pool.cell_size
+    several = assessment.several
     assert several is not None, "asked of several models"
-    width = several.models.layout.n_outcomes
-    cell = np.repeat(np.arange(size.size), size)
-    counts = np.bincount(cell * width + outcome, minlength=size.size * width).reshape(-1, width)
+    layout, width = several.models.layout, several.models.layout.n_outcomes
+    at = several.portion_of_items * width + outcome
+    counts = np.bincount(at, minlength=layout.size.size * width).reshape(-1, width)
     return several.believe(Counts(counts, np.zeros_like(counts), 0))

@@ -82,6 +82,8 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
     pool = assessment.pool
     rows = range(pool.n_items) if order is None else order.tolist()
     outcomes = (outcome if order is None else outcome[order]).tolist()
+    if assessment.several is not None and order is not None:
+        assessment = replace(assessment, several=assessment.several.in_order(order))
     if is_plain(assessment):
         for at, believe in plainly(assessment, outcomes):
             yield Revealed(rows[at], believe)
