@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +12,14 @@ from worker.core.views import Layout
 from worker.errors import PredictionsError
 from worker.plan import Plan
 from worker.pool.groups import PRODUCT, equal_mass_thresholds, group_codes
-from worker.pool.models import ALL_ITEMS, Models, blocks_of
+from worker.pool.models import ALL_ITEMS, SHARED, Models, blocks_of
 from worker.pool.models_reading import Said
+from worker.pool.models_sharing import Drawn, alone, together
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-MOST_CELLS = 20_000
+MOST_CELLS = 20_000  # rows of a view: each is a cell of a belief
 _USUAL = 8  # items of a cell, in products of groups that have so many
 
 
@@ -38,67 +39,106 @@ def cut(plan: Plan, said: Said) -> Cut:
 
     The groups are those that the models share (to compare them), or the products of each one's own
     (to identify). Strata are of the difference of the scores' logits where models disagree, of
-    their mean where they agree; where labels of agreement tell nothing, there is one.
+    their mean where they agree; where labels of agreement tell nothing, there is one. If that is
+    too many cells with one stratum, rare products share cells (`worker.pool.models_sharing`).
 
     Raises:
-        PredictionsError: there are more than 20,000 cells, even without strata.
+        PredictionsError: a view has more than 20,000 rows, however cells are shared.
     """
     assert plan.models is not None, "asked of a plan with several models"
-    question, n = plan.question, len(said.predicted)
-    own: list[NDArray[np.int32]]
-    names: list[tuple[str, ...]]
-    if question.task == "compare" and question.where == "overall":
-        own, names = [np.zeros(n, np.int32)], [(ALL_ITEMS,)]
-    elif question.task == "compare":
-        codes, named = group_codes(plan.pool.factors, said.predictions[0])
-        own, names = [codes], [named]
-    else:
-        groupings = [group_codes(plan.pool.factors, one) for one in said.predictions]
-        own, names = [g[0] for g in groupings], [g[1] for g in groupings]
+    own, names = _own_groups(plan, said)
     group = own[0].astype(np.int64)
     for more, of in zip(own[1:], names[1:], strict=True):
         _, group = np.unique(group * len(of) + more, return_inverse=True)
     block = blocks_of(said.predicted)
-    pattern = np.unique(block, axis=0, return_inverse=True)[1].reshape(-1)
-    products = np.unique(group * (pattern.max() + 1) + pattern, return_inverse=True)[1].reshape(-1)
-    for strata in _fewer(plan.pool.strata):
-        stratum = _strata(said.logit, block, pattern, strata, question.task == "identify")
-        keys = products * strata + _coarser(stratum, products, strata)
-        cells, first, cell = np.unique(keys, return_index=True, return_inverse=True)
-        if cells.size <= MOST_CELLS:
-            break
-    else:
-        raise PredictionsError(
-            f"models: their groups and where they agree make {cells.size:,} cells, and at most "
-            f"{MOST_CELLS:,} can be kept apart; group by something coarser (`pool.groups`: "
-            "superclass(map.csv), or a column)"
-        )
-    cell = cell.reshape(-1)
-    own_of = np.stack([one[first] for one in own] * (1 if len(own) > 1 else len(plan.models)), 1)
-    own_names = names if len(names) > 1 else names * len(plan.models)
-    present = np.unique(group[first])
-    product: dict[int, str] = {}
-    for g, at in zip(group[first].tolist(), first.tolist(), strict=True):
-        product.setdefault(g, PRODUCT.join(n[o[at]] for n, o in zip(names, own, strict=True)))
-    of_group = np.searchsorted(present, group[first])
+    drawn = _drawn(plan, said, block, own, group)
+    _, first, portion = np.unique(drawn.portion, return_index=True, return_inverse=True)
+    portion = portion.reshape(-1)
+    size = np.bincount(portion)
+    logit = np.stack([_mean(said.logit[:, m], portion, size) for m in range(block.shape[1])], 1)
     tuples, code = np.unique(said.predicted, axis=0, return_inverse=True)
-    size = np.bincount(cell, minlength=cells.size)
-    logit = np.stack([_mean(said.logit[:, m], cell, size) for m in range(block.shape[1])], axis=1)
+    code = code.reshape(-1)
+    portion_of_code = None
+    if drawn.n_alone < drawn.n_cells:
+        codes, code = np.unique(code * size.size + portion, return_inverse=True)
+        tuples, portion_of_code = tuples[codes // size.size], codes % size.size
     models = Models(
         tuple(model.name for model in plan.models),
         tuples.astype(np.int64),
-        Layout(size, block[first], logit),
-        own_of.astype(np.int64),
-        tuple(tuple(n) for n in own_names),
+        Layout(size, block[first], logit, None if portion_of_code is None else drawn.cell[first]),
+        np.stack([one[first] for one in own] * (1 if len(own) > 1 else len(plan.models)), 1).astype(
+            np.int64
+        ),
+        tuple(tuple(n) for n in (names if len(names) > 1 else names * len(plan.models))),
         int((block.max(axis=1) == 0).sum()),
+        portion_of_code,
     )
+    alone = first[drawn.cell[first] < drawn.n_alone]  # an item of each cell of one product
+    present = np.unique(group[alone])
+    product: dict[int, str] = {}
+    for g, at in zip(group[alone].tolist(), alone.tolist(), strict=True):
+        product.setdefault(g, PRODUCT.join(n[o[at]] for n, o in zip(names, own, strict=True)))
+    shared = drawn.n_cells - drawn.n_alone
+    cell_group = np.append(np.searchsorted(present, group[alone]), np.full(shared, present.size))
     return Cut(
-        code.reshape(-1).astype(np.int32),
-        cell.astype(np.int32),
-        of_group.astype(np.int32),
-        tuple(product[g] for g in present.tolist()),
+        code.astype(np.int32),
+        drawn.cell.astype(np.int32),
+        cell_group.astype(np.int32),
+        (*(product[g] for g in present.tolist()), *((SHARED,) if shared else ())),
         models,
     )
+
+
+def _own_groups(plan: Plan, said: Said) -> tuple[list[NDArray[np.int32]], list[tuple[str, ...]]]:
+    """The group of every item, and the groups' names: one grouping for all models, or each own."""
+    if plan.question.task != "compare":
+        groupings = [group_codes(plan.pool.factors, one) for one in said.predictions]
+        return [g[0] for g in groupings], [g[1] for g in groupings]
+    if plan.question.where == "overall":
+        return [np.zeros(len(said.predicted), np.int32)], [(ALL_ITEMS,)]
+    codes, named = group_codes(plan.pool.factors, said.predictions[0])
+    return [codes], [named]
+
+
+def _drawn(
+    plan: Plan, said: Said, block: Ints, own: Sequence[NDArray[np.int32]], group: Ints
+) -> Drawn:
+    """The finest of the ways to draw the items in which no view has too many rows."""
+    fewest: int | None = None
+    for drawn in _ways(plan, said, block, own, group):
+        if drawn.n_rows <= MOST_CELLS:
+            return drawn
+        fewest = min(fewest or drawn.n_rows, drawn.n_rows)
+    asked = "the groups of one model" if len(own) > 1 else "the groups, where models disagree,"
+    raise PredictionsError(
+        f"models: {asked} have to be told apart in {fewest:,} places, and at most {MOST_CELLS:,} "
+        "can be kept apart; group by something coarser (`pool.groups`: superclass(map.csv), or a "
+        "column)"
+    )
+
+
+def _ways(
+    plan: Plan, said: Said, block: Ints, own: Sequence[NDArray[np.int32]], group: Ints
+) -> Iterator[Drawn]:
+    """The ways to draw the items, the finest first."""
+    is_identified = plan.question.task == "identify"
+    pattern = np.unique(block, axis=0, return_inverse=True)[1].reshape(-1)
+    products = np.unique(group * (pattern.max() + 1) + pattern, return_inverse=True)[1].reshape(-1)
+    is_told = np.full(len(block), is_identified)
+    is_told |= (block != 0).any(axis=1)  # labels of agreement do not compare
+    is_few = int(products.max()) < MOST_CELLS
+    for strata in _fewer(plan.pool.strata):
+        stratum = _strata(said.logit, block, pattern, strata, is_identified)
+        fine = products * strata + _coarser(stratum, products, strata)
+        if is_few:
+            yield alone(fine)
+        else:
+            rare = pattern * strata + stratum
+            yield together(products, fine, rare, own, is_told, MOST_CELLS)
+    if is_identified and not is_few:
+        # Every label tells something: even one cell of all patterns is never drawn in vain.
+        rare = np.zeros_like(pattern)
+        yield together(products, products, rare, own, is_told, MOST_CELLS)
 
 
 def _strata(
