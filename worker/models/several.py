@@ -112,7 +112,7 @@ class Several:
         """(C,) of items in the pool's cells those that can tell something of what is asked."""
         if not self.asked:
             return cells
-        # In a cell all patterns of agreement are alike, so that it helps as a whole or not at all.
+        # What is compared shares no cell, so that each helps as a whole or not at all.
         is_helpful = np.zeros(cells.size, dtype=bool)
         is_helpful[self.views[0].cell[self.views[0].cell >= 0]] = True
         return np.where(is_helpful, cells, 0)
@@ -126,8 +126,7 @@ class Several:
             cell, numbers = any_item(helpful, rng), {}
         elif self.asked:
             view, queue = self.views[0], self._queues((belief,), left, pending)[0]
-            chance = None if self.code is None else view.chance(queue, left)
-            choice = assay(belief, self.question, *queue, rng, chance)
+            choice = assay(belief, self.question, *queue, rng)
             cell, numbers = int(view.cell[choice.cell]), choice.numbers
         else:
             queues = self._queues(belief.parts, left, pending)

@@ -14,12 +14,15 @@ from worker.plan import Plan
 from worker.pool.groups import PRODUCT, equal_mass_thresholds, group_codes
 from worker.pool.models import ALL_ITEMS, SHARED, Models, blocks_of
 from worker.pool.models_reading import Said
-from worker.pool.models_sharing import Drawn, alone, together
+from worker.pool.models_sharing import Drawn, alone, only_these, ways_together
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MOST_CELLS = 20_000  # rows of a view: each is a cell of a belief
+# Where cells are scarce, more products of their own tell more than more strata of a few: found on
+# made-up pools of a hundred classes.
+_STRATA_IF_SCARCE = 2
 _USUAL = 8  # items of a cell, in products of groups that have so many
 
 
@@ -124,21 +127,25 @@ def _ways(
     is_identified = plan.question.task == "identify"
     pattern = np.unique(block, axis=0, return_inverse=True)[1].reshape(-1)
     products = np.unique(group * (pattern.max() + 1) + pattern, return_inverse=True)[1].reshape(-1)
-    is_told = np.full(len(block), is_identified)
-    is_told |= (block != 0).any(axis=1)  # labels of agreement do not compare
     is_few = int(products.max()) < MOST_CELLS
-    for strata in _fewer(plan.pool.strata):
-        stratum = _strata(said.logit, block, pattern, strata, is_identified)
-        fine = products * strata + _coarser(stratum, products, strata)
-        if is_few:
-            yield alone(fine)
-        else:
-            rare = pattern * strata + stratum
-            yield together(products, fine, rare, own, is_told, MOST_CELLS)
     if is_identified and not is_few:
-        # Every label tells something: even one cell of all patterns is never drawn in vain.
-        rare = np.zeros_like(pattern)
-        yield together(products, products, rare, own, is_told, MOST_CELLS)
+        strata = min(plan.pool.strata, _STRATA_IF_SCARCE)
+        fine = _fine(said.logit, block, pattern, products, strata, is_identified)
+        yield from ways_together(products, fine, pattern, own, said.logit, MOST_CELLS)
+        return
+    for strata in _fewer(plan.pool.strata):
+        fine = _fine(said.logit, block, pattern, products, strata, is_identified)
+        # Labels of agreement compare nothing: these items need no cells, if there are too many.
+        yield alone(fine) if is_few else only_these(products, fine, (block != 0).any(axis=1))
+
+
+def _fine(
+    logit: Floats, block: Ints, pattern: Ints, products: Ints, n_strata: int, splits_agreement: bool
+) -> Ints:
+    """The cell of each item, (n,), if no cell is shared; ascending with the products."""
+    stratum = _strata(logit, block, pattern, n_strata, splits_agreement)
+    fine: Ints = products * n_strata + _coarser(stratum, products, n_strata)
+    return fine
 
 
 def _strata(

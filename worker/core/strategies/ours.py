@@ -1,7 +1,5 @@
 """`assay`, the default strategy: it labels where the answer is still open."""
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
@@ -31,14 +29,7 @@ _DRAWS = (8, 56)  # at first, and once more if they all agree
 _WIDER = (1.0, 2.0, 4.0, 8.0)  # how far draws are stretched while they all agree
 
 
-def assay(
-    belief: Belief,
-    question: Question,
-    left: Ints,
-    pending: Ints,
-    rng: Rng,
-    chance: Floats | None = None,
-) -> Choice:
+def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng) -> Choice:
     """Choose the item that tells most about what is still open; the default for every task.
 
     Identify: two posterior draws that disagree about the set of `top` groups; a group that one of
@@ -52,10 +43,6 @@ def assay(
     Groups are drawn from normals with the exact means and variances of their values: the shape of
     a law decides what is published, not what is looked at next.
 
-    Args:
-        chance: (C,) how likely an item drawn for a cell is of it, where several are drawn together
-            (`worker.core.views`); None: it always is.
-
     Source:
         Set-valued form of top-two Thompson sampling (Russo 2016); variance drops as in Ji, Logan,
         Smyth & Steyvers (AAAI 2021), Table 1, here for finite pools, cells and nodes.
@@ -65,8 +52,6 @@ def assay(
         return _of_votes(belief, belief.judged.drops(pending), left, rng)
     expected = with_pending(belief, pending)
     known = moments(expected)
-    if chance is not None:
-        known = replace(known, drop=known.drop * chance)
     if question.task == "estimate":
         worth = question_drop(expected)
         if rng.random() < EXPLORE:

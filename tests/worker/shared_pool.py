@@ -1,0 +1,58 @@
+"""Two models of a dozen classes, with more products of classes than a small pool may have cells."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.worker.models_pool import plan_of, values_of
+from worker.plan import Plan
+from worker.pool import models_cutting
+
+N_CLASSES, N_ITEMS = 12, 900
+CLASSES = tuple(f"c{k:02d}" for k in range(N_CLASSES))
+MODELS = ("old", "new")
+
+
+@contextmanager
+def at_most(cells: int) -> Iterator[None]:
+    """Every view has at most so many rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(models_cutting, "MOST_CELLS", cells)
+        yield
+
+
+def write_many(folder: Path, seed: int = 1, n: int = N_ITEMS, regions: int = 40) -> dict[str, str]:
+    """Write `old.csv` and `new.csv`, and return item -> true class.
+
+    Each model has an accuracy of its own in every class, from .3 to .95, and mistakes one class
+    for any other; the scores tell a little of it.
+    """
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(N_CLASSES, size=n)
+    region = rng.integers(regions, size=n)
+    folder.mkdir(parents=True, exist_ok=True)
+    for model in MODELS:
+        right = rng.random(n) < rng.uniform(0.3, 0.95, N_CLASSES)[truth]
+        other = (truth + rng.integers(1, N_CLASSES, size=n)) % N_CLASSES
+        said = np.where(right, truth, other)
+        score = np.clip(rng.normal(np.where(right, 0.8, 0.7), 0.12), 0.1, 0.99)
+        with (folder / f"{model}.csv").open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["item_id", "image", "said", "sure", "truth", "region"])
+            for i in range(n):
+                row = [f"i{i}", f"{i}.png", CLASSES[said[i]], f"{score[i]:.4f}", CLASSES[truth[i]]]
+                rows.writerow([*row, f"r{region[i]:02d}"])
+    return {f"i{i}": CLASSES[k] for i, k in enumerate(truth.tolist())}
+
+
+def plan_of_many(folder: Path, question: dict[str, Any], **parts: Any) -> Plan:
+    """The plan of these two models."""
+    pool = {"classes": list(CLASSES)} | parts.pop("pool", {})
+    return plan_of(folder, values_of(list(MODELS), question, pool=pool, **parts))
