@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tests.worker.simulated_pool import header_of
 from worker.plan import Plan
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 CLASSES = ("cat", "cow", "dog")
 DOG = 2
@@ -33,14 +38,21 @@ def write_models(
         other = np.where((truth != DOG) & (rng.random(n) < 0.7), DOG, other)
         said = np.where(right, truth, other)
         score = np.clip(rng.normal(np.where(right, 0.85, 0.7), 0.1), 0.26, 0.99)
-        with (folder / f"{model}.csv").open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["item_id", "image", "said", "sure", "truth", "region"])
-            for i in range(n):
-                name = f"http://images/{i}.png"
-                row = [f"i{i}", name, CLASSES[said[i]], f"{score[i]:.4f}", CLASSES[truth[i]]]
-                rows.writerow([*row, f"r{region[i]}"])
+        columns = [CLASSES[k] for k in said], score, [CLASSES[k] for k in truth], region
+        write_model(folder / f"{model}.csv", *columns)
     return {f"i{i}": CLASSES[k] for i, k in enumerate(truth.tolist())}
+
+
+def write_model(
+    path: Path, said: Sequence[str], score: Floats, truth: Sequence[str], region: Ints
+) -> None:
+    """Write what one model says of items i0, i1, ..., and what is known of them."""
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["item_id", "image", "said", "sure", "truth", "region"])
+        for i, (name, sure, true) in enumerate(zip(said, score, truth, strict=True)):
+            image = f"http://images/{i}.png"
+            rows.writerow([f"i{i}", image, name, f"{sure:.4f}", true, f"r{region[i]}"])
 
 
 def values_of(models: list[str], question: dict[str, Any], **parts: Any) -> dict[str, Any]:
@@ -60,4 +72,4 @@ def plan_of(folder: Path, values: dict[str, Any]) -> Plan:
     return Plan.model_validate(values, context={"folder": folder})
 
 
-__all__ = ["CLASSES", "header_of", "plan_of", "values_of", "write_models"]
+__all__ = ["CLASSES", "header_of", "plan_of", "values_of", "write_model", "write_models"]

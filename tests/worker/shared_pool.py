@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.worker.models_pool import plan_of, values_of
+from tests.worker.models_pool import plan_of, values_of, write_model
 from worker.plan import Plan
 from worker.pool import models_cutting
 
@@ -43,12 +42,8 @@ def write_many(folder: Path, seed: int = 1, n: int = N_ITEMS, regions: int = 40)
         other = (truth + rng.integers(1, N_CLASSES, size=n)) % N_CLASSES
         said = np.where(right, truth, other)
         score = np.clip(rng.normal(np.where(right, 0.8, 0.7), 0.12), 0.1, 0.99)
-        with (folder / f"{model}.csv").open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["item_id", "image", "said", "sure", "truth", "region"])
-            for i in range(n):
-                row = [f"i{i}", f"{i}.png", CLASSES[said[i]], f"{score[i]:.4f}", CLASSES[truth[i]]]
-                rows.writerow([*row, f"r{region[i]:02d}"])
+        columns = [CLASSES[k] for k in said], score, [CLASSES[k] for k in truth], region
+        write_model(folder / f"{model}.csv", *columns)
     return {f"i{i}": CLASSES[k] for i, k in enumerate(truth.tolist())}
 
 
