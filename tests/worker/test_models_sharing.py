@@ -155,7 +155,7 @@ def test_to_compare_models_only_items_on_which_they_agree_share_a_cell(tmp_path)
     pool, outcome = work.pool, truth_of(work)
     assert pool.group_names[-1] == SHARED
     said, truth = pool.models.said[pool.predicted], read_truth(work.plan, pool, "truth")
-    region = pool.models.own[work.several.portion_of_items, 0]
+    region = pool.models.own[work.several.offered.portions(), 0]
     found = mean(all_counted(work, outcome))
     for g in range(len(work.several.asked)):
         right = (said == truth[:, None])[region == g]
@@ -225,7 +225,7 @@ def test_a_pool_of_shared_cells_is_answered_right(tmp_path):
 def test_items_of_a_shared_cell_are_a_uniform_sample_of_it(tmp_path):
     """However the strategy comes to a cell, its first items are of any group by its share."""
     work = assessed(tmp_path, IDENTIFY)
-    portion, cells = work.several.portion_of_items, work.pool.models.layout.cells
+    portion, cells = work.several.offered.portions(), work.pool.models.layout.cells
     largest = int(work.pool.cell_size.argmax())
     group = work.pool.models.own[:, 1]
     found = []
@@ -252,7 +252,7 @@ def test_intervals_of_shared_cells_hold_and_would_not_if_portions_were_drawn(tmp
     no sample of the old model's groups.
     """
     work = assessed(tmp_path, IDENTIFY, 40)
-    own = work.pool.models.own[work.several.portion_of_items, 1]
+    own = work.pool.models.own[work.several.offered.portions(), 1]
     cell = np.repeat(np.arange(work.pool.n_cells), work.pool.cell_size)
     n_runs = 12 if os.environ.get("ASSAY_SLOW") == "0" else 24
     uniform, asked_for = [], []
@@ -289,7 +289,7 @@ def _uneven(work: Assessment, rng: np.random.Generator) -> np.ndarray:
     right = rng.beta(4, 1.5, size=agrees.sum())
     share[agrees] = np.stack([right, 1 - right, 0 * right], axis=1)
     upto = np.cumsum(share, axis=1)[:, :-1]
-    portion = work.several.portion_of_items
+    portion = work.several.offered.portions()
     return (rng.random((portion.size, 1)) > upto[portion]).sum(axis=1)
 
 

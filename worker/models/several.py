@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core import empirical
-from worker.core.belief import Belief, unlabelled
+from worker.core.belief import Belief
 from worker.core.counts import LawCache
 from worker.core.empirical import Hyperparameters, Scores
 from worker.core.question import Question
@@ -21,7 +20,6 @@ from worker.core.strategies.ours import assay
 from worker.core.strategies.picking import any_item
 from worker.core.supposing import replaced, retallied, with_prior
 from worker.core.views import (
-    Queue,
     View,
     believed_difference,
     fused_logit,
@@ -30,7 +28,8 @@ from worker.core.views import (
     of_model,
     shares,
 )
-from worker.judgements.outcomes import Counts
+from worker.offered import Offered, offered
+from worker.outcomes import Counts
 from worker.plan import Plan
 from worker.pool import Pool
 from worker.pool.models import ALL_ITEMS, Models
@@ -61,8 +60,7 @@ class Several:
     names: of the groups of the belief: the differences and what they are held to, or each model's
         own groups. asked: the differences, in the order of their groups.
     scores: of each view of an accuracy.
-    code: (N,) of the items, cell after cell in the order in which they are offered; None unless
-        cells are shared.
+    offered: the items, in the order in which a cell's come.
     """
 
     models: Models
@@ -74,7 +72,7 @@ class Several:
     first: Belief
     scores: tuple[Scores, ...]
     is_random: bool
-    code: NDArray[np.int32] | None = None
+    offered: Offered
 
     @property
     def begins(self) -> tuple[int, ...]:
@@ -125,57 +123,21 @@ class Several:
         if self.is_random:
             cell, numbers = any_item(helpful, rng), {}
         elif self.asked:
-            view, queue = self.views[0], self._queues((belief,), left, pending)[0]
+            (view,), (queue,) = (
+                self.views,
+                self.offered.queues((belief,), self.views, left, pending),
+            )
             choice = assay(belief, self.question, *queue, rng)
             cell, numbers = int(view.cell[choice.cell]), choice.numbers
         else:
-            queues = self._queues(belief.parts, left, pending)
+            queues = self.offered.queues(belief.parts, self.views, left, pending)
             choice = for_each(belief.parts, self.views, queues, self.question, left, rng)
             cell, numbers = choice.cell, choice.numbers
         return Choice(cell, int(self.pool.cell_group[cell]), numbers)
 
     def in_order(self, order: Ints) -> Several:
         """The same, with the pool's rows (N,) offered in another order within each cell."""
-        return self if self.code is None else replaced(self, code=self.code[order])
-
-    @property
-    def portion_of_items(self) -> Ints:
-        """(N,) the portion of each item, in the order in which they are offered."""
-        if self.code is None:
-            return np.repeat(np.arange(self.pool.n_cells), self.pool.cell_size)
-        return self._portion(slice(None))
-
-    def _queues(self, beliefs: Sequence[Belief], left: Ints, pending: Ints) -> list[Queue]:
-        """What is left and pending in each view, of what is in the pool's cells (C,).
-
-        What is left in a shared cell is known item by item, but for their order; pending are taken
-        to be the last ones that were claimed: answers come about in the order of the claims.
-        """
-        if self.code is None:
-            return [Queue(v.of_portions(left), v.of_portions(pending)) for v in self.views]
-        end = self.pool.cell_start + self.pool.cell_size - left
-        rest = self.models.layout.size - self._offered(self.pool.cell_start, end)
-        late = self._offered(end - pending, end)
-        queues = []
-        for belief, view in zip(beliefs, self.views, strict=True):
-            own = view.of_portions(rest)
-            to_come = np.minimum(view.of_portions(late), unlabelled(belief) - own)
-            queues.append(Queue(own, to_come))
-        return queues
-
-    def _offered(self, begin: Ints, end: Ints) -> Ints:
-        """(P,) items of each portion among some rows of every cell (C,)."""
-        n = end - begin
-        before = np.cumsum(n) - n
-        rows = np.arange(n.sum()) + np.repeat(begin - before, n)
-        return np.bincount(self._portion(rows), minlength=self.models.layout.size.size)
-
-    def _portion(self, rows: Ints | slice) -> Ints:
-        """The portion of some items, in the order in which they are offered."""
-        of_code = self.models.portion
-        assert of_code is not None, "asked of shared cells"
-        assert self.code is not None, "asked of shared cells"
-        return of_code[self.code[rows]]
+        return replaced(self, offered=self.offered.in_order(order))
 
 
 def side_by_side(parts: tuple[Belief, ...], n_labels: int) -> Belief:
@@ -227,12 +189,8 @@ def _compared(plan: Plan, pool: Pool, models: Models) -> Several:
         models, pool, Question("compare", pairs=pairs, epsilon=plan.stop.target), (view,),
         (*(_named(models, one) for one in asked), NO_DIFFERENCE), tuple(asked),
         replaced(believed_difference(view, every, plan.prior.strength), n_labels=0), (),
-        plan.strategy == "random", _codes(pool, models),
+        plan.strategy == "random", offered(pool, models),
     )  # fmt: skip
-
-
-def _codes(pool: Pool, models: Models) -> NDArray[np.int32] | None:
-    return None if models.portion is None else pool.predicted
 
 
 def _named(models: Models, asked: Asked) -> str:
@@ -261,7 +219,7 @@ def _identified(plan: Plan, pool: Pool, models: Models) -> Several:
     question = Question("identify", which=asked.which, top=asked.top, tolerance=asked.tolerance)
     return Several(
         models, pool, question, tuple(views), names, (), side_by_side(tuple(parts), 0),
-        tuple(scores), plan.strategy == "random", _codes(pool, models),
+        tuple(scores), plan.strategy == "random", offered(pool, models),
     )  # fmt: skip
 
 

@@ -42,8 +42,9 @@ def cut(plan: Plan, said: Said) -> Cut:
 
     The groups are those that the models share (to compare them), or the products of each one's own
     (to identify). Strata are of the difference of the scores' logits where models disagree, of
-    their mean where they agree; where labels of agreement tell nothing, there is one. If that is
-    too many cells with one stratum, rare products share cells (`worker.pool.models_sharing`).
+    their mean where they agree; where labels of agreement tell nothing, there is one. If even with
+    one stratum there are more than 20,000 cells, rare products share cells
+    (`worker.pool.models_sharing`); else every portion is a cell.
 
     Raises:
         PredictionsError: a view has more than 20,000 rows, however cells are shared.
@@ -65,24 +66,23 @@ def cut(plan: Plan, said: Said) -> Cut:
     if drawn.n_alone < drawn.n_cells:
         codes, code = np.unique(code * size.size + portion, return_inverse=True)
         tuples, portion_of_code = tuples[codes // size.size], codes % size.size
+    times = 1 if len(own) > 1 else len(plan.models)  # one grouping is every model's
     models = Models(
         tuple(model.name for model in plan.models),
         tuples.astype(np.int64),
         Layout(size, block[first], logit, None if portion_of_code is None else drawn.cell[first]),
-        np.stack([one[first] for one in own] * (1 if len(own) > 1 else len(plan.models)), 1).astype(
-            np.int64
-        ),
-        tuple(tuple(n) for n in (names if len(names) > 1 else names * len(plan.models))),
+        np.stack([one[first] for one in own] * times, 1).astype(np.int64),
+        tuple(tuple(n) for n in names * times),
         int((block.max(axis=1) == 0).sum()),
         portion_of_code,
     )
-    alone = first[drawn.cell[first] < drawn.n_alone]  # an item of each cell of one product
-    present = np.unique(group[alone])
+    single = first[drawn.cell[first] < drawn.n_alone]  # an item of each cell of one product
+    present = np.unique(group[single])
     product: dict[int, str] = {}
-    for g, at in zip(group[alone].tolist(), alone.tolist(), strict=True):
+    for g, at in zip(group[single].tolist(), single.tolist(), strict=True):
         product.setdefault(g, PRODUCT.join(n[o[at]] for n, o in zip(names, own, strict=True)))
     shared = drawn.n_cells - drawn.n_alone
-    cell_group = np.append(np.searchsorted(present, group[alone]), np.full(shared, present.size))
+    cell_group = np.append(np.searchsorted(present, group[single]), np.full(shared, present.size))
     return Cut(
         code.astype(np.int32),
         drawn.cell.astype(np.int32),

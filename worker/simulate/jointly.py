@@ -29,7 +29,7 @@ def jointly(
     pool, several = assessment.pool, assessment.several
     assert several is not None, "asked of several models"
     ends = (pool.cell_start + pool.cell_size).tolist()
-    layout, portion = several.models.layout, several.portion_of_items
+    layout, portion = several.models.layout, several.offered.portions()
     counts = np.zeros((layout.size.size, layout.n_outcomes), dtype=np.int64)
     early = np.zeros_like(counts)
     left, pending = np.array(pool.cell_size), np.zeros_like(pool.cell_size)
@@ -58,7 +58,7 @@ def _given(belief: Belief) -> Callable[[], Belief]:
 def plausible_outcomes(assessment: Assessment, rng: Rng) -> Ints:
     """(N,) outcomes of a pool such as all models' scores together let expect, cell after cell."""
     assert assessment.several is not None, "asked of several models"
-    layout, portion = assessment.several.models.layout, assessment.several.portion_of_items
+    layout, portion = assessment.several.models.layout, assessment.several.offered.portions()
     share = dirichlets(_STRENGTH * plausible_shares(layout), rng, 1)[0]
     upto = np.cumsum(share, axis=1)[:, :-1]
     outcome: Ints = (rng.random((portion.size, 1)) > upto[portion]).sum(axis=1)
@@ -70,6 +70,6 @@ def all_counted(assessment: Assessment, outcome: Ints) -> Belief:
     several = assessment.several
     assert several is not None, "asked of several models"
     layout, width = several.models.layout, several.models.layout.n_outcomes
-    at = several.portion_of_items * width + outcome
+    at = several.offered.portions() * width + outcome
     counts = np.bincount(at, minlength=layout.size.size * width).reshape(-1, width)
     return several.believe(Counts(counts, np.zeros_like(counts), 0))
