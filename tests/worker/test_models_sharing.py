@@ -265,8 +265,9 @@ def test_intervals_of_shared_cells_hold_and_would_not_if_portions_were_drawn(tmp
             worst_first = np.lexsort((rng.random(cell.size), accuracy[own], cell))
             asked_for.append(_held(seeded, outcome, worst_first))
     held, held_if_asked_for = (np.mean(runs, axis=(0, 2)) for runs in (uniform, asked_for))
-    assert (held > 0.92).all(), held
-    assert held_if_asked_for[0] < 0.75, held_if_asked_for
+    n = n_runs * N_CLASSES
+    assert (held >= stats.binom.ppf(0.001, n, 0.95) / n).all(), held
+    assert held_if_asked_for[0] < 0.85, held_if_asked_for
 
 
 def _held(work: Assessment, outcome: np.ndarray, order: np.ndarray) -> np.ndarray:
