@@ -24,11 +24,11 @@ from tests.bench.measuring import line, quantiles, say
 from tests.bench.paper.cases import of_run, opened, order_of
 from tests.bench.paper.data import folder
 from worker.assessment import assess
-from worker.changes import tally_key
 from worker.core.marginals import Marginal
 from worker.core.pairwise import regions_of
 from worker.core.posterior import marginal
 from worker.core.schedule import is_due
+from worker.judgements.changes import tally_key
 from worker.plan import load_plan
 from worker.pool import compile_pool, open_pool
 from worker.simulate.cases import Asked, Case, prepare

@@ -25,10 +25,10 @@ from tests.worker.shared_pool import (
     write_many,
 )
 from worker.assessment import Assessment, assess
-from worker.changes import tally_key
 from worker.core.posterior import interval, mean
 from worker.core.strategies import NothingLeft
 from worker.errors import PredictionsError
+from worker.judgements.changes import tally_key
 from worker.ledger import MemoryLedger
 from worker.loop import advance
 from worker.plan import Plan

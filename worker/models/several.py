@@ -28,8 +28,8 @@ from worker.core.views import (
     of_model,
     shares,
 )
-from worker.offered import Offered, offered
-from worker.outcomes import Counts
+from worker.judgements.outcomes import Counts
+from worker.models.offered import Offered, offered
 from worker.plan import Plan
 from worker.pool import Pool
 from worker.pool.models import ALL_ITEMS, Models
