@@ -8,6 +8,7 @@ from tests.bench.measuring import say
 from tests.bench.paper import decisions, estimates, supplement, tables
 from tests.bench.paper.agreement import agreement
 from tests.bench.paper.asked import asked
+from tests.bench.paper.bound import bound
 from tests.bench.paper.section import Section, Size, markdown
 
 OURS: dict[str, Callable[[Size], Section]] = {  # nothing to say without runs of Assay
@@ -20,6 +21,7 @@ PARTS: dict[str, Callable[[Size], Section]] = OURS | {
     "3": estimates.table_3,
     "4": tables.table_4,
     "5": estimates.table_5,
+    "bound": bound,
     "6": tables.table_6,
     "7": tables.table_7,
     "s1": estimates.supplement_table_1,

@@ -74,7 +74,7 @@ def identify(
     model = Betas(groups, prior_of(groups, method, strength, quirks), n_runs, "identify")
     worst = worst_of(groups.accuracy, top)
     curves = []
-    for _ in _labels(model, method, n_runs, groups.of.size, top):
+    for _ in labels(model, method, n_runs, groups.of.size, top):
         curves.append(mrr(model.mean(), worst))
         if pool == "imagenet" and method == "IPrior+TS" and curves[-1].mean() > 0.998:
             break
@@ -103,7 +103,7 @@ def estimate(
     shift = 10 if quirks else 0
     errors: dict[str, Any] = {}
     wrong_ece: dict[str, Any] = {}
-    for n in _labels(model, method, n_runs, max(at) + shift, 1):
+    for n in labels(model, method, n_runs, max(at) + shift, 1):
         if n - shift in at:
             errors[str(n - shift)] = mean_and_spread(100 * rmse(model.mean(), groups))
             off = np.abs(ece(model.mean(), groups) / reference - 1)
@@ -111,7 +111,7 @@ def estimate(
     return {"rmse_x100": errors} | ({"ece_error_percent": wrong_ece} if bins else {})
 
 
-def _labels(model: Betas, method: Method, n_runs: int, until: int, top: int) -> Iterator[int]:
+def labels(model: Betas, method: Method, n_runs: int, until: int, top: int) -> Iterator[int]:
     of, runs = model.groups.of, range(n_runs)
     if method == "IPrior+TS":
         return label_by_reward(model, of, model.groups.n, runs, until, top)
