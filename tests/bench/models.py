@@ -1,9 +1,9 @@
 """Several models, the same labels: what joint assessments cost beside one for each model.
 
 Real pairs of models; the data is read in place (see `tests.bench.paper.data`). Twenty runs take
-hours: `ASSAY_BENCH_RUNS` asks for fewer. Labels apart may be few because a difference near the
-rope was claimed by chance, so the share that was right stands beside them. Before that, a made-up
-pool with more products of groups than cells.
+hours: `ASSAY_BENCH_RUNS` asks for fewer. A finding that is wrong counts as all labels that can be
+had (of one pool together, of two apart): a difference near the rope may be claimed after few labels
+by chance. Before that, a made-up pool with more products of groups than cells.
 """
 
 import csv
@@ -57,8 +57,12 @@ def run() -> None:
         for family, models in FAMILIES.items():
             for model in models:
                 _write(here, family, model)
-        ratios = [*_which_is_better(here), *_worst_of_each(here)]
-    say(f"\nSeveral models: mean ratio {np.mean(ratios):.2f} over {len(ratios)} questions")
+        found = np.array([*_which_is_better(here), *_worst_of_each(here)])
+    ratios, whole = found[:, 0] / found[:, 1], found[:, 0].sum() / found[:, 1].sum()
+    say(
+        f"\nSeveral models, {len(found)} questions: ratios have the mean {ratios.mean():.2f}, the "
+        f"geometric mean {np.exp(np.log(ratios).mean()):.2f}; of all labels together {whole:.2f}"
+    )
 
 
 def _shared() -> None:
@@ -128,7 +132,7 @@ def _write_shared(here: Path) -> dict[str, str]:
     return dict(zip(ids, names[truth].tolist(), strict=True))
 
 
-def _which_is_better(here: Path) -> Iterator[float]:
+def _which_is_better(here: Path) -> Iterator[tuple[float, float]]:
     say(f"\nWhich model is better overall: rope {EPSILON}, {CONFIDENCE:.0%}, {N_RUNS} runs")
     for family, models in FAMILIES.items():
         courses = {model: _alone(here, family, model) for model in models}
@@ -142,14 +146,11 @@ def _which_is_better(here: Path) -> Iterator[float]:
                 _decided(*(courses[model][number] for model in pair)) for number in range(N_RUNS)
             ]
             region = true_region(difference, EPSILON)
-            right = float(np.mean([found == region for _, found in apart]))
-            yield _told(
-                f"{family} {' - '.join(pair)} = {difference:+.4f}",
-                joint, [n for n, _ in apart], right,
-            )  # fmt: skip
+            what = f"{family} {' - '.join(pair)} = {difference:+.4f}"
+            yield _told(what, family, joint, [(n, found == region) for n, found in apart])
 
 
-def _worst_of_each(here: Path) -> Iterator[float]:
+def _worst_of_each(here: Path) -> Iterator[tuple[float, float]]:
     question = {"task": "identify", "which": "lowest"}
     rule = {"mrr": {"threshold": 0.99, "confidence": CONFIDENCE}}
     say(f"\nWhich predicted class is the worst of each model: {CONFIDENCE:.0%}, {N_RUNS} runs")
@@ -158,20 +159,26 @@ def _worst_of_each(here: Path) -> Iterator[float]:
         for pair in combinations(models, 2):
             joint = _runs(_case(here, family, pair, question, rule))
             both = list(zip(*(alone[model] for model in pair), strict=True))
-            apart = [sum(_labels(one) for one in runs) for runs in both]
-            right = float(np.mean([all(_is_right(one) for one in runs) for runs in both]))
-            yield _told(f"{family} {', '.join(pair)}", joint, apart, right)
+            apart = [
+                (sum(_labels(one) for one in runs), all(_is_right(one) for one in runs))
+                for runs in both
+            ]
+            yield _told(f"{family} {', '.join(pair)}", family, joint, apart)
 
 
-def _told(what: str, joint: list[Run], apart: list[int], right_apart: float) -> float:
-    together = [_labels(one) for one in joint]
-    right = float(np.mean([_is_right(one) for one in joint]))
-    ratio = float(np.median(together) / np.median(apart))
-    say(
-        f"  {what:58s} together {np.median(together):6,.0f} ({right:4.0%} right)   apart "
-        f"{np.median(apart):6,.0f} ({right_apart:4.0%} right)   ratio {ratio:.2f}"
-    )
-    return ratio
+def _told(
+    what: str, family: str, joint: list[Run], apart: list[tuple[int, bool]]
+) -> tuple[float, float]:
+    """Say and return the mean labels to a right finding, together and apart."""
+    n_items = np.load(folder() / family / f"{FAMILIES[family][0]}.npz")["label"].size
+    means, texts = [], []
+    together = [(_labels(one), _is_right(one)) for one in joint]
+    for runs, most in ((together, n_items), (apart, 2 * n_items)):
+        means.append(float(np.mean([n if is_right else most for n, is_right in runs])))
+        median, right = np.median([n for n, _ in runs]), np.mean([is_right for _, is_right in runs])
+        texts.append(f"{means[-1]:6,.0f} (median {median:5,.0f}, {right:4.0%} right)")
+    say(f"  {what:52s} together {texts[0]}  apart {texts[1]}  ratio {means[0] / means[1]:.2f}")
+    return means[0], means[1]
 
 
 def _labels(one: Run) -> int:
