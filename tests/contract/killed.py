@@ -94,6 +94,7 @@ CALLS: dict[str, tuple[Callable[[Ledger], object], Callable[[Ledger], object]]] 
     "replace notice": (two_claimed, lambda ledger: ledger.replace_notice("n", "text", "told")),
     "take out a notice": (two_claimed, lambda ledger: ledger.replace_notice("n", "text", "")),
     "take lease": (two_claimed, lambda ledger: ledger.take_lease("w1", 500_000)),
+    "keep lease": (two_claimed, lambda ledger: ledger.keep_lease("w1", 500_000)),
     "begin import": (
         two_claimed,
         lambda ledger: ledger.begin_import("w1", 500_000, [0, 1], 500_000),

@@ -209,6 +209,14 @@ class LedgerMachine(RuleBasedStateMachine):
         fits = self.model.holder in (None, holder)
         assert self.ledger.take_lease(holder, 1 if is_short else 60_000) == fits
         if fits:
+            self.model.holder = self.model.turn = holder
+            self.let_run_out(is_short)
+
+    @rule(holder=HOLDERS, is_short=st.booleans())
+    def keep_lease(self, holder: str, is_short: bool) -> None:
+        fits = self.model.turn == holder
+        assert self.ledger.keep_lease(holder, 1 if is_short else 60_000) == fits
+        if fits:
             self.model.holder = holder
             self.let_run_out(is_short)
 

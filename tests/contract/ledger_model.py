@@ -42,6 +42,7 @@ class Model:
     readings: int = 0
     wakes: int = 0
     holder: str | None = None
+    turn: str | None = None  # who took the lease last
     doubtful: set[int] = field(default_factory=set)  # claims whose import may be under way
     notices: dict[str, str] = field(default_factory=dict)
     noticed: set[str] = field(default_factory=set)

@@ -46,6 +46,24 @@ class TestLease:
 
         assert not ledger.take_lease("ben", 60_000)
 
+    def test_who_took_it_last_may_keep_it_even_after_it_ran_out(self, ledger: Ledger) -> None:
+        assert not ledger.keep_lease("ada", 60_000)  # a server that knows of no such turn
+        assert ledger.take_lease("ada", 30)
+        assert not ledger.keep_lease("ben", 60_000)
+        time.sleep(0.06)
+
+        assert ledger.keep_lease("ada", 60_000)
+        assert not ledger.take_lease("ben", 60_000)
+
+    def test_who_came_after_another_may_not_keep_it(self, ledger: Ledger) -> None:
+        assert ledger.take_lease("ada", 30)
+        time.sleep(0.06)
+        assert ledger.take_lease("ben", 60_000)
+        ledger.drop_lease("ben")
+
+        assert not ledger.keep_lease("ada", 60_000)
+        assert ledger.take_lease("ben", 60_000)
+
     def test_its_holder_may_import_and_keeps_it_longer(self, ledger: Ledger) -> None:
         assert ledger.take_lease("ada", 500)
         assert not ledger.begin_import("ben", 60_000, [0], 60_000)

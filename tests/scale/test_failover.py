@@ -23,6 +23,8 @@ from worker.service.server import connect
 from worker.service.settings import Settings
 
 N_STEPS = 12
+# Of a turn that fills the queue.
+N_CALLS = 20
 Small = tuple[Assessment, Header]
 
 
@@ -77,6 +79,34 @@ def test_what_a_lagging_replica_never_heard_of_is_neither_lost_nor_doubled(
             label_one(world, n)
         world.settle()
         assert world.ledger.standing().status == "stopped"
+        assert_right(world)
+
+
+@pytest.mark.parametrize("small", ["an item a cell"], indirect=True)
+@pytest.mark.parametrize("at", range(1, N_CALLS))
+def test_a_turn_that_was_begun_at_the_lost_master_sends_nothing_again(
+    small: Small, tmp_path: Path, at: int
+) -> None:
+    """The replica takes over before its `at`-th call: what it read it told to the old one alone."""
+    work, header = small
+    with ExitStack() as stack:
+        master, replica = stack.enter_context(pair(tmp_path / "servers"))
+        address = stack.enter_context(address_of(master))
+        connection = stack.enter_context(connect(address.url))
+        world = World(work, header, begun(connection, header), tmp_path / "files")
+        live(world, range(2))
+        caught_up(master, replica)
+        cut_off(replica)
+        live(world, range(2, 5))
+
+        def take_over() -> None:
+            address.leave()
+            master.kill()
+            promote(replica)
+            address.move_to(replica)
+
+        assert len(world.turn("stalls before", at, meanwhile=take_over).calls) >= at
+        world.settle()
         assert_right(world)
 
 

@@ -196,6 +196,10 @@ class Ledger(Protocol):
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
         """Become, or stay, the one that may import, for `ttl_ms`."""
 
+    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
+        """Stay it for `ttl_ms` more, even if the lease ran out; False, and nothing, if the last who
+        took it is another: one who came later, or, at a server that forgot, one before."""
+
     def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
         """Stay it for `ttl_ms` more, and put the claims in doubt; False, and nothing, if the lease
         ran out, even if nobody took it since."""

@@ -39,6 +39,7 @@ class MemoryLedger:
         self._status: Status = "starting"
         self._revision = self._claims = self._reading = self._wakes = 0
         self._lease: tuple[str, float] | None = None
+        self._turn: str | None = None  # who took it last
         self._doubt_until: dict[int, float] = {}
 
     def begin(self, header: Header) -> None:
@@ -206,6 +207,14 @@ class MemoryLedger:
             if self._lease and self._lease[0] != holder and self._lease[1] > now:
                 return False
             self._lease = (holder, now + ttl_ms / 1000)
+            self._turn = holder
+            return True
+
+    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
+        with self._lock:
+            if self._turn != holder:
+                return False
+            self._lease = (holder, time.monotonic() + ttl_ms / 1000)
             return True
 
     def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:

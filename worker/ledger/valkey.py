@@ -37,6 +37,14 @@ _TAKE = """
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+redis.call('HSET', KEYS[2], 'turn', ARGV[1])
+return 1
+"""
+_KEEP = """
+if redis.call('HGET', KEYS[2], 'turn') ~= ARGV[1] then return 0 end
+-- A worker of an earlier version takes it without a word.
+if (redis.call('GET', KEYS[1]) or ARGV[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
 _IMPORT = """
@@ -97,6 +105,7 @@ class ValkeyLedger:
         self._claim = connection.register_script(_script("claim"))
         self._publish = connection.register_script(_script("publish"))
         self._take = connection.register_script(_TAKE)
+        self._keep = connection.register_script(_KEEP)
         self._import = connection.register_script(_IMPORT)
         self._drop = connection.register_script(_DROP)
         self._begin = connection.register_script(_BEGIN)
@@ -258,7 +267,12 @@ class ValkeyLedger:
         self._cursor(keys=[self._key("notes")], args=[cursor_us])
 
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
-        return bool(self._take(keys=[self._key("lease")], args=[holder, ttl_ms]))
+        keys = [self._key("lease"), self._key("meta")]
+        return bool(self._take(keys=keys, args=[holder, ttl_ms]))
+
+    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
+        keys = [self._key("lease"), self._key("meta")]
+        return bool(self._keep(keys=keys, args=[holder, ttl_ms]))
 
     def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
         keys = [self._key("lease"), *map(self._doubt_of, claims)]

@@ -46,7 +46,7 @@ class LeaseLost(AssayError):
     def __init__(self, assessment: str) -> None:
         super().__init__(
             f"a turn of {assessment} took longer than {LEASE_MS / 1000:.0f} s, so that another "
-            "worker may be at it; the next turn goes on"
+            "worker may be at it, or another server took over meanwhile; the next turn goes on"
         )
 
 
@@ -166,12 +166,12 @@ def _set_open(
 
 
 def _hold(ledger: Ledger, holder: str) -> None:
-    """Take the lease anew: reading and thinking may have taken longer than it lasts.
+    """Hold the lease for longer: reading and thinking may have taken longer than it lasts.
 
-    Nothing is lost if another took it meanwhile and is done: what it claimed makes our claims be
-    refused, and what it imported is found, or in doubt.
+    A server that took over meanwhile and does not know this turn lacks what was read, and perhaps
+    claims: whoever chose by what it knows could send again what lies before the annotators.
     """
-    if not ledger.take_lease(holder, LEASE_MS):
+    if not ledger.keep_lease(holder, LEASE_MS):
         raise LeaseLost(ledger.assessment)
 
 
