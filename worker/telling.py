@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import time
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from connector.port import TAB, Desk, marker
 from worker.core.stopping import Verdict
+from worker.files import write_whole
 from worker.ledger import Ledger
 from worker.ledger.contract import Status
 
@@ -115,14 +114,3 @@ def _announcement(told: dict[str, Any]) -> str:
         else "Thank you: labelling has ended, there is nothing left to label here."
     )
     return f"<p><b>{thanks}</b></p><p>{html.escape(_in_a_line(told))}</p>"
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that readers see the old one or the new one, never a part."""
-    # not `mkstemp`, whose files nobody else may read: reports are put into shared folders
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from worker.core.belief import Belief
 from worker.core.posterior import whole
 from worker.core.stopping import PairVerdict, Verdict
 from worker.models.rivals import finding_of_models
+from worker.report.formats import percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +199,6 @@ def _sure(assessment: Assessment, verdict: Verdict) -> str:
     if assessment.plan.stop.guarantee == "anytime" and verdict.reason == "answered":
         return f", guaranteed at {percent(assessment.rule.confidence or 0.95)}"
     return "" if verdict.confidence is None else f", {percent(verdict.confidence)} sure"
-
-
-def percent(share: float) -> str:
-    """A probability for people; never rounded up to 100%."""
-    return f"{min(share * 100, 99.9):.3g}%" if share < 1 else "100%"
 
 
 def listed(names: Sequence[str]) -> str:

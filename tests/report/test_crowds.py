@@ -23,10 +23,11 @@ from worker.judgements.rules import Rules, votes_of
 from worker.loop import look
 from worker.plan.evaluate_part import EvaluatePlan
 from worker.report.contents import Report, as_json
+from worker.report.contents_people import MOST_R_HAT
 from worker.report.gathering import gather
 from worker.report.page import page, write_report
 from worker.report.people import annotators, called
-from worker.report.votes import MOST_DISPUTED, MOST_MISTAKES, MOST_R_HAT
+from worker.report.votes import MOST_DISPUTED, MOST_MISTAKES
 from worker.report.votes import agreement as told
 
 INFERRED = "{per_item: 3, rule: dawid-skene, gold: {items: gold.csv, rate: 0.2}}"

@@ -19,7 +19,8 @@ from worker.ledger import Header, Standing
 from worker.plan import load_plan
 from worker.plan.question_part import QuestionPlan
 from worker.pool import compile_pool
-from worker.wording import WORDS, finding, headline, percent
+from worker.report.formats import percent
+from worker.wording import WORDS, finding, headline
 
 
 def assessment(folder: Path, more: str, pool: str = "") -> Assessment:

@@ -15,11 +15,11 @@ from worker.assessment import Assessment
 from worker.core.belief import Belief, group_labelled, group_share, group_size
 from worker.core.posterior import draws, interval, mean, whole
 from worker.errors import AssayError
+from worker.files import write_whole
 from worker.ledger import Header, Ledger
 from worker.loop import look
 from worker.report.contents import Interval
 from worker.report.templating import template
-from worker.telling import write_whole
 from worker.wording import WORDS, headline
 
 VERSION = 1

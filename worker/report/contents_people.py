@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# Of chains that agree (Brooks & Gelman, J. Comput. Graph. Stat. 1998); real crowds: 1.02 to 1.13.
+MOST_R_HAT = 1.2
+
 
 @dataclass(frozen=True, slots=True)
 class Annotator:

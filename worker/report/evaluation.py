@@ -11,12 +11,12 @@ from worker.evaluating import Evaluation
 from worker.evaluator.experiments import PredictorExperiment
 from worker.evaluator.fit_experiment import FitExperiment
 from worker.evaluator.texts import confusions, headline, modes, remarks
+from worker.files import write_whole
 from worker.report import tables
 from worker.report.pictures_evaluation import confused_pairs, fit_violins, predictor_violins
 from worker.report.pictures_svg import Picture
 from worker.report.tables import Column, Table
 from worker.report.templating import policy, script, style, template
-from worker.telling import write_whole
 
 
 def as_json(evaluation: Evaluation, assessment: str, made_at: str) -> dict[str, Any]:

@@ -9,8 +9,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from worker.wording import percent
-
 NOTHING = "–"  # an en dash: there is no such number
 _MINUS = "−"
 
@@ -27,6 +25,11 @@ def plain(text: str) -> str:
 def seemly(thing: Any) -> Any:
     """What a template may print: texts go through `plain`, all else is as it was."""
     return plain(thing) if isinstance(thing, str) and not isinstance(thing, Markup) else thing
+
+
+def percent(share: float) -> str:
+    """A probability for people; never rounded up to 100%."""
+    return f"{min(share * 100, 99.9):.3g}%" if share < 1 else "100%"
 
 
 def value(number: float) -> str:

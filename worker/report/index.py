@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from worker.files import write_whole
 from worker.report.templating import template
-from worker.telling import write_whole
 
 _STEM = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]{0,63})-([0-9]{8}T[0-9]{6}Z)")
 SUFFIXES = (".html", ".json", ".csv")

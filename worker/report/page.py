@@ -10,8 +10,10 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from worker.files import write_whole
 from worker.report import tables, tables_people
 from worker.report.contents import Report, as_json
+from worker.report.contents_people import MOST_R_HAT
 from worker.report.csv import groups_csv
 from worker.report.formats import found, shown
 from worker.report.models import models_tables
@@ -23,8 +25,6 @@ from worker.report.pictures_people import habits
 from worker.report.pictures_svg import Picture
 from worker.report.tables_change import then_and_now_table
 from worker.report.templating import policy, script, style, template
-from worker.report.votes import MOST_R_HAT
-from worker.telling import write_whole
 
 
 def page(report: Report, told: dict[str, Any] | None = None) -> str:

@@ -7,9 +7,8 @@ from itertools import pairwise
 
 from worker.report import pictures_svg as on
 from worker.report.contents import Bin, Point, Reliability, Report
-from worker.report.formats import count, error, share, value
+from worker.report.formats import count, error, percent, share, value
 from worker.report.pictures_svg import Picture
-from worker.wording import percent
 
 MOST_PAIRS = 30
 _MOST_CLASSES = (

@@ -24,8 +24,6 @@ from worker.report.contents_people import Agreement, Confusions, Disputed, Mista
 
 MOST_COUNTS = 2_000_000  # items x classes that are resampled: it takes seconds
 MOST_DISPUTED = 20
-# Of chains that agree (Brooks & Gelman, J. Comput. Graph. Stat. 1998); real crowds: 1.02 to 1.13.
-MOST_R_HAT = 1.2
 MOST_MISTAKES = 10
 MOST_CLASSES = 12  # of a matrix that a person can read
 _TAIL = 0.025

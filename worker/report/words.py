@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from worker.assessment import Assessment
 from worker.judgements.annotating import annotation_text
 from worker.models.rivals import question_of_models
-from worker.wording import WORDS, listed, noun_of, percent
+from worker.report.formats import percent
+from worker.wording import WORDS, listed, noun_of
 
 _GLOSSARY = {
     "posterior": (

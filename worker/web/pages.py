@@ -14,11 +14,12 @@ from connector.settings import project_page
 from worker.assessment import Assessment
 from worker.errors import AssayError
 from worker.judgements.annotating import waiting_text
+from worker.report.formats import percent
 from worker.report.index import pages
 from worker.status import Status
 from worker.web.health import SILENT_S
 from worker.web.sight import Crew, Sight, Traffic
-from worker.wording import WORDS, guarantee_means, percent
+from worker.wording import WORDS, guarantee_means
 
 # A running assessment that nobody read for so long stands still.
 UNREAD_S = 30.0
