@@ -129,7 +129,7 @@ def test_of_many_who_make_the_report_of_a_slot_at_once_one_does(office, begin):
     assert making.make_scheduled(office, header.assessment, number) is None
 
 
-@pytest.mark.parametrize("dies_in", ["gather", "write_report", "write_index"])
+@pytest.mark.parametrize("dies_in", ["making.gather", "page.write_report", "making.write_index"])
 def test_who_dies_on_the_way_leaves_the_slot_to_the_next_one(office, begin, monkeypatch, dies_in):
     header = begin(1.2, report=HOURLY)
     number = due_now(office, header)
@@ -138,7 +138,7 @@ def test_who_dies_on_the_way_leaves_the_slot_to_the_next_one(office, begin, monk
         raise Killed
 
     with monkeypatch.context() as killed:
-        killed.setattr(making, dies_in, dies)
+        killed.setattr(f"worker.report.{dies_in}", dies)
         with pytest.raises(Killed):
             making.make_scheduled(office, header.assessment, number)
     assert due_now(office, header) is None, "it may still be at work"

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from worker.cli.parts import JSON, office_here, show
+from worker.report.beside import writer
 
 
 @click.command()
@@ -29,25 +30,31 @@ def report(
     """Make a report of an ASSESSMENT now (HTML, with JSON and CSV beside it)."""
     if (assessment is None) == (compare is None):
         raise click.UsageError("Name one assessment, or two with --compare A B.")
-    with _no_collection(), office_here() as office:
-        if compare is not None:
-            from worker.assessment import reopen
-            from worker.report.comparing import compare as set_side_by_side
-            from worker.report.comparing import write_comparison
-
-            a, b = (
-                (reopen(header, office.settings.pools), header, office.ledger(header.assessment))
-                for header in map(office.header, compare)
-            )
-            to = folder or office.settings.home / "comparisons"
-            stem = f"{compare[0]}-and-{compare[1]}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-            page = write_comparison(set_side_by_side(a, b), to, stem)
-        else:
-            from worker.report.making import make_now
-
-            page = make_now(office, str(assessment), folder)
+    with _no_collection():
+        page = _one(str(assessment), folder) if compare is None else _two(*compare, folder)
     value = {"page": str(page), "json": str(page.with_suffix(".json"))}
     show(value, as_json, f"Wrote {page}.")
+
+
+def _one(assessment: str, folder: Path | None) -> Path:
+    with writer() as write, office_here() as office:
+        from worker.report.making import make_now
+
+        return make_now(office, assessment, folder, write)
+
+
+def _two(first: str, second: str, folder: Path | None) -> Path:
+    with office_here() as office:
+        from worker.assessment import reopen
+        from worker.report.comparing import compare, write_comparison
+
+        a, b = (
+            (reopen(header, office.settings.pools), header, office.ledger(header.assessment))
+            for header in map(office.header, (first, second))
+        )
+        to = folder or office.settings.home / "comparisons"
+        stem = f"{first}-and-{second}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        return write_comparison(compare(a, b), to, stem)
 
 
 @contextmanager

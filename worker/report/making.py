@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,10 +22,11 @@ from worker.plan import stored_plan
 from worker.report.contents import Report
 from worker.report.gathering import gather
 from worker.report.index import latest_before, prune, stem_of, write_index
-from worker.report.page import write_report
 from worker.report.scheduled import is_claimed, latest_done, reports_folder
 from worker.report.slots import Slot
 from worker.service.office import REPORT_TIMEOUT_S, Office, desk_of
+
+Writer = Callable[[Report, Path, str], Path]
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +34,12 @@ log = logging.getLogger(__name__)
 CLAIM_S = REPORT_TIMEOUT_S + 15.0
 # What made a report fail (a full disk) mostly lasts.
 RETRY_S = 60.0
+
+
+def _write(report: Report, folder: Path, stem: str) -> Path:
+    from worker.report.page import write_report  # what draws takes long to load
+
+    return write_report(report, folder, stem)
 
 
 def make_scheduled(office: Office, assessment: str, number: int) -> Path | None:
@@ -62,17 +70,26 @@ def make_scheduled(office: Office, assessment: str, number: int) -> Path | None:
     return path
 
 
-def make_now(office: Office, assessment: str, folder: Path | None = None) -> Path:
+def make_now(
+    office: Office, assessment: str, folder: Path | None = None, write: Writer = _write
+) -> Path:
     """Make a report now, in a folder of its own or among the others; return the page.
+
+    Args:
+        write: what writes it: `worker.report.page.write_report`, or as `worker.report.beside`.
 
     Raises:
         NoSuchAssessment, PoolChanged, OSError.
     """
-    return _make(office, office.header(assessment), datetime.now(UTC), folder)[0]
+    return _make(office, office.header(assessment), datetime.now(UTC), folder, write)[0]
 
 
 def _make(
-    office: Office, header: Header, at: datetime, folder: Path | None = None
+    office: Office,
+    header: Header,
+    at: datetime,
+    folder: Path | None = None,
+    write: Writer = _write,
 ) -> tuple[Path, Report]:
     """Write the report that is named after `at`; return its page, too."""
     plan = stored_plan(header.plan)
@@ -85,7 +102,7 @@ def _make(
         previous=latest_before(kept, header.assessment, stem),
         names=_names(office, header) if plan.report.names else None,
     )
-    page = write_report(report, folder or kept, stem)
+    page = write(report, folder or kept, stem)
     if folder is None:
         prune(kept, header.assessment, plan.report.keep)
         write_index(kept)
