@@ -21,20 +21,28 @@ from tests.compat.environments import ROOT, Environment, ensure, pythons, versio
 from tests.compat.servers import on_the_path, other_server, version_of, wheels_valkey
 from worker.cli.doctor import OLDEST_LABEL_STUDIO
 
-JOBS = ("tests/worker/test_jobs.py", "tests/worker/test_schedule.py", "tests/worker/test_server.py")
+JOBS = (
+    "tests/worker/service/test_jobs.py",
+    "tests/worker/service/test_schedule.py",
+    "tests/worker/service/test_server.py",
+)
 # What speaks to the server and to RQ.
 OURS = ("tests/contract", *JOBS, "tests/scale/test_cluster.py", "tests/scale/test_failover.py")
 # What stands on the language and on numpy.
 WIDE = (
     *OURS,
     "tests/core/test_known_posteriors.py",
-    "tests/worker/test_adopting.py",
+    "tests/worker/queue/test_adopting.py",
     "tests/compat",
 )
-LIVE = ("tests/contract/test_desk.py", "tests/live/test_service.py")
+LIVE = (
+    "tests/contract/test_desk.py",
+    "tests/contract/test_desk_alone.py",
+    "tests/live/test_service.py",
+)
 FIRST_WITH_PERSONAL_TOKENS = (1, 17)
 PERSONAL_TOKENS = (
-    "tests/contract/test_desk.py::TestLabelStudio::"
+    "tests/contract/test_desk_alone.py::TestLabelStudio::"
     "test_a_personal_access_token_works_as_well_as_a_legacy_one"
 )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes import FakeDesk
-from tests.worker.simulated_pool import CLASSES, header_of, plan_at_work
+from tests.worker.simulate.simulated_pool import CLASSES, header_of, plan_at_work
 from worker.assessment import Assessment, assess
 from worker.ledger import Header, Ledger, MemoryLedger
 from worker.loop import advance

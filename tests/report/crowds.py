@@ -10,7 +10,7 @@ import numpy as np
 
 from connector.labels import Schema
 from tests.fakes import FakeDesk
-from tests.worker.simulated_pool import header_of
+from tests.worker.simulate.simulated_pool import header_of
 from worker.assessment import Assessment, assess
 from worker.ledger import Header, Ledger, MemoryLedger
 from worker.loop import advance

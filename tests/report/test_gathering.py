@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.report.at_work import AtWork, at_work
-from tests.worker.simulated_pool import CLASSES, N_ITEMS
+from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS
 from worker.core.posterior import interval, mean
 from worker.decision import decision
 from worker.loop import look

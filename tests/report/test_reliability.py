@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.report.at_work import AtWork, at_work
-from tests.worker.simulated_pool import CLASSES, N_ITEMS
+from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS
 from worker.judgements.records import load
 from worker.loop import look
 from worker.report.contents import Reliability

@@ -15,8 +15,8 @@ from redis import Redis
 
 from tests.fakes import FakeDesk
 from tests.report.at_work import AtWork
-from tests.worker.models_pool import plan_of, values_of, write_models
-from tests.worker.simulated_pool import CLASSES, header_of, plan_at_work, write_plan
+from tests.worker.models.models_pool import plan_of, values_of, write_models
+from tests.worker.simulate.simulated_pool import CLASSES, header_of, plan_at_work, write_plan
 from worker.assessment import assess, reopen
 from worker.core.belief import group_labelled
 from worker.core.history import believed_share

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.worker.simulated_pool import header_of
+from tests.worker.simulate.simulated_pool import header_of
 from worker.plan import Plan
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,7 @@ from worker.ledger import Claim, Header, ValkeyLedger
 from worker.service.embedded import embedded_url, ensure_running, find_binary, server, socket_of
 from worker.service.server import NoServer, UnfitServer, check, connect
 
-HEADER = (Path(__file__).parents[1] / "assets" / "header-v1.json").read_text()
+HEADER = (Path(__file__).parents[2] / "assets" / "header-v1.json").read_text()
 
 STAYING_USER = """
 import sys, time
@@ -136,7 +136,7 @@ class TestTheEmbeddedServer:
         user = subprocess.Popen(
             [sys.executable, "-c", STAYING_USER, str(tmp_path)],
             stdout=subprocess.PIPE,
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[3],
         )
         with user:
             assert user.stdout is not None

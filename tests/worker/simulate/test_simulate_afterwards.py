@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.simulated_pool import N_ITEMS, write_plan
+from tests.worker.simulate.simulated_pool import N_ITEMS, write_plan
 from worker.assessment import Assessment, assess
 from worker.core.belief import Belief
 from worker.core.question import Question

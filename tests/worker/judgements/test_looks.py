@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worker.simulated_pool import CLASSES, write_plan
+from tests.worker.simulate.simulated_pool import CLASSES, write_plan
 from worker.assessment import Assessment, assess
 from worker.core.schedule import POINTS
 from worker.core.stopping import Verdict

@@ -16,7 +16,7 @@ from worker.service.embedded import server
 from worker.service.office import Office
 from worker.service.settings import Settings
 
-DIGITS = Path(__file__).parents[2] / "samples" / "digits"
+DIGITS = Path(__file__).parents[3] / "samples" / "digits"
 CSV = "item_id,predicted,score,text\n" + "".join(
     f"i{n},{'ab'[n % 2]},0.{5 + n % 5},text {n}\n" for n in range(12)
 )

@@ -16,7 +16,7 @@ import pytest
 from rq import Queue
 from rq.serializers import JSONSerializer
 
-from tests.worker.simulated_pool import write_plan
+from tests.worker.simulate.simulated_pool import write_plan
 from worker.service.office import Office
 from worker.service.settings import Settings
 from worker.simulate.cases import Asked, prepare
@@ -37,7 +37,7 @@ def office(valkey_home: Path, valkey_url: str) -> Iterator[Office]:
 def workers(n: int, url: str, home: Path, **more: str) -> Iterator[None]:
     """So many workers, each a process of its own, as `assay worker` begins them."""
     env = os.environ | {"REDIS_URL": url, "ASSAY_HOME": str(home)} | more
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     command = [sys.executable, "-m", "worker.cli", "worker"]
     started = [subprocess.Popen(command, env=env, cwd=root) for _ in range(n)]
     try:

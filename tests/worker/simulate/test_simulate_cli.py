@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.worker.simulated_pool import N_ITEMS, write_plan
+from tests.worker.simulate.simulated_pool import N_ITEMS, write_plan
 from worker.cli.main import cli
 
 Assay = Callable[..., Result]
@@ -223,7 +223,7 @@ def test_ctrl_c_reports_what_is_finished(tmp_path):
         stdout=subprocess.PIPE,
         stderr=theirs,
         env=os.environ | {"ASSAY_HOME": str(tmp_path / "home"), "TERM": "xterm"},
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         start_new_session=True,
     ) as command:  # fmt: skip
         os.close(theirs)

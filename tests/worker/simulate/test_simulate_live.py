@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import FakeDesk
-from tests.worker.simulated_pool import CLASSES, N_ITEMS, header_of, plan_at_work
+from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, header_of, plan_at_work
 from worker.assessment import assess
 from worker.ledger import MemoryLedger
 from worker.loop import advance

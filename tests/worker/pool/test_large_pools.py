@@ -207,7 +207,7 @@ def test_a_full_disk_is_told_with_its_folder_and_what_to_do(tmp_path):
 _LIMITED = """
 import resource, sys
 from pathlib import Path
-from tests.worker.test_large_pools import in_small, plan_of
+from tests.worker.pool.test_large_pools import in_small, plan_of
 from worker.pool import compile_pool
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
 folder = Path(sys.argv[1])
@@ -219,7 +219,7 @@ with in_small():
 def test_a_compilation_that_runs_out_of_disk_leaves_nothing_behind(folder):
     done = subprocess.run(
         [sys.executable, "-c", _LIMITED, str(folder), "2000"],
-        capture_output=True, text=True, cwd=Path(__file__).parents[2],
+        capture_output=True, text=True, cwd=Path(__file__).parents[3],
     )  # fmt: skip
 
     assert "NoRoom" in done.stderr

@@ -26,7 +26,7 @@ from worker.judgements.records import (
 )
 from worker.judgements.rules import Rules, votes_of
 
-ASSETS = Path(__file__).parents[1] / "assets"
+ASSETS = Path(__file__).parents[2] / "assets"
 RULES = Rules()
 FRESH = Record("a", claim=3, row=41, cell=2, predicted=1)
 
