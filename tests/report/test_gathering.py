@@ -90,6 +90,42 @@ def test_after_the_stop_it_says_what_was_published(tmp_path):
     assert [d["text"] for d in found.decisions] == [published["text"]]
 
 
+def test_after_the_stop_what_confirms_the_finding_is_told_in_short(tmp_path):
+    one = at_work(tmp_path, 140, stop="{mrr: {confidence: 0.9}}")
+    stop = json.loads(one.ledger.decisions()[0])
+    (chosen,) = stop["chosen"]
+    (right,) = next(
+        seen.judgements
+        for seen in one.desk.changes(0)
+        if group_of(one, seen.item) == seen.judgements[0].label == chosen
+    )
+    one.desk.edit(right.annotation, next(name for name in CLASSES if name != chosen))
+    one.turn()
+    review = json.loads(one.ledger.decisions()[-1])
+    assert (review["since"], review["labels"]) == ("confirmed", stop["labels"])
+    said = f"{stop['text']} Confirmed by later labels, {review['labels']} in all."
+    assert report_of(one).text == said
+
+
+def test_after_the_stop_a_finding_that_is_another_now_is_told_whole(tmp_path):
+    one = at_work(tmp_path, 140, stop="{mrr: {confidence: 0.9}}")
+    stop = json.loads(one.ledger.decisions()[0])
+    (chosen,) = stop["chosen"]
+    for seen in list(one.desk.changes(0)):  # somebody changes all that was held against it
+        if group_of(one, seen.item) == chosen:
+            for judgement in seen.judgements:
+                one.desk.edit(judgement.annotation, chosen)
+    one.turn()
+    review = json.loads(one.ledger.decisions()[-1])
+    assert review["since"] == "overturned"
+    assert report_of(one).text == f"{stop['text']} {review['text']}"
+
+
+def group_of(one: AtWork, item: str) -> str:
+    pool = one.work.pool
+    return pool.group_names[pool.item(pool.find([item])[item]).group]
+
+
 def test_progress_ends_where_the_assessment_stands_and_reaches_the_stop_line(tmp_path):
     one = at_work(tmp_path, 140, stop="{mrr: {confidence: 0.9}}")
     found = report_of(one)

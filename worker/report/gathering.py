@@ -160,8 +160,12 @@ def _text(
     """The published stop (with what later labels made of it), or where things stand."""
     if stop is None:
         return now if ahead is None else f"{now} {ahead.text}"
-    review = decisions[-1] if decisions[-1]["kind"] == "review" else None
-    return str(stop["text"]) if review is None else f"{stop['text']} {review['text']}"
+    latest = decisions[-1]
+    if latest["kind"] != "review":
+        return str(stop["text"])
+    if latest["since"] == "confirmed":  # its own text says all of it again
+        return f"{stop['text']} Confirmed by later labels, {latest['labels']:,} in all."
+    return f"{stop['text']} {latest['text']}"
 
 
 def _groups(
