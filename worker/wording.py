@@ -9,8 +9,8 @@ from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.posterior import whole
 from worker.core.stopping import PairVerdict, Verdict
+from worker.formats import percent
 from worker.models.rivals import finding_of_models
-from worker.report.formats import percent
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from worker.evaluator.asked import Settings
 from worker.evaluator.experiments import Cases, predictor_experiment
 from worker.evaluator.fit_experiment import fit_experiment
 from worker.evaluator.measures import MEASURES
+from worker.formats import found as found_at
+from worker.formats import shown
 from worker.report.evaluation import as_json, page, write_evaluation
-from worker.report.formats import found as found_at
-from worker.report.formats import shown
 
 AT = "2026-05-04T03:02:01+00:00"
 SETTINGS = Settings(n_draws=100, folds=0)

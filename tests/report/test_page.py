@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.report.examples import EXAMPLES, NASTY, empty, nasty, ordinary, thousand
+from worker.formats import count, found, plain, share, shown, value
 from worker.report.contents import as_json
 from worker.report.csv import groups_csv, harmless
-from worker.report.formats import count, found, plain, share, shown, value
 from worker.report.page import page, write_report
 
 

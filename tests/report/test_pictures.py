@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.report.examples import ANIMALS, EXAMPLES, NASTY, confused, nasty, ordinary, thousand
-from worker.report.formats import plain
+from worker.formats import plain
 from worker.report.page import page, pictures
 from worker.report.pictures_confusion import confusion
 from worker.report.pictures_groups import forest, rows, sorted_groups

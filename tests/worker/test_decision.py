@@ -15,11 +15,11 @@ from worker.core.strategies import NothingLeft
 from worker.decision import compared, decision
 from worker.evaluator.measures import MEASURES
 from worker.evidence import groups
+from worker.formats import percent
 from worker.ledger import Header, Standing
 from worker.plan import load_plan
 from worker.plan.question_part import QuestionPlan
 from worker.pool import compile_pool
-from worker.report.formats import percent
 from worker.wording import WORDS, finding, headline
 
 

@@ -11,11 +11,11 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from worker.files import write_whole
+from worker.formats import found, shown
 from worker.report import tables, tables_people
 from worker.report.contents import Report, as_json
 from worker.report.contents_people import MOST_R_HAT
 from worker.report.csv import groups_csv
-from worker.report.formats import found, shown
 from worker.report.models import models_tables
 from worker.report.parents import parents_table, sections
 from worker.report.pictures import MOST_PAIRS, calibration, progress, rope

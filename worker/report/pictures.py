@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from worker.formats import count, error, percent, share, value
 from worker.report import pictures_svg as on
 from worker.report.contents import Bin, Point, Reliability, Report
-from worker.report.formats import count, error, percent, share, value
 from worker.report.pictures_svg import Picture
 
 MOST_PAIRS = 30

@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
+from worker.formats import share
 from worker.report import pictures_svg as on
 from worker.report.contents import Confusion, Report
-from worker.report.formats import share
 from worker.report.pictures_svg import Picture
 
 _MOST = 30  # classes; of more, those with the smallest shares of right answers

@@ -12,8 +12,8 @@ from worker.evaluator.experiments import PredictorExperiment
 from worker.evaluator.fit_experiment import FitExperiment
 from worker.evaluator.summaries import Distribution
 from worker.evaluator.texts import between, confusion_text, name_of, number
+from worker.formats import share
 from worker.report import pictures_svg as on
-from worker.report.formats import share
 from worker.report.pictures_svg import Picture
 
 _PITCH, _TOP, _BOTTOM = 62, 12, 44

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
+from worker.formats import count, share, value
 from worker.report import pictures_svg as on
 from worker.report.contents import Group, Report
-from worker.report.formats import count, share, value
 from worker.report.pictures_svg import Picture
 
 _MOST = 60  # rows; of more groups only those near the answer and a few of the other end are shown

@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
+from worker.formats import share
 from worker.report import pictures_svg as on
 from worker.report.contents import Report
 from worker.report.contents_people import Mistake, OwnConfusion
-from worker.report.formats import share
 from worker.report.pictures_svg import Picture
 from worker.report.tables_people import has_matrices
 

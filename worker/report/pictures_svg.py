@@ -23,7 +23,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from worker.report.formats import NOTHING, count, plain
+from worker.formats import NOTHING, count, plain
 
 Floats = NDArray[np.float64]
 

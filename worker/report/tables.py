@@ -9,8 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from worker.formats import found, plain, shown
 from worker.report.contents import Report
-from worker.report.formats import found, plain, shown
 from worker.report.pictures_groups import sorted_groups
 
 _MOST_CELLS = 400

@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from worker.report.formats import seemly, shown
+from worker.formats import seemly, shown
 
 # Neither script nor another host: these pages are text, tables and lines.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worker.assessment import Assessment
+from worker.formats import percent
 from worker.judgements.annotating import annotation_text
 from worker.models.rivals import question_of_models
-from worker.report.formats import percent
 from worker.wording import WORDS, listed, noun_of
 
 _GLOSSARY = {

@@ -13,8 +13,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from connector.settings import project_page
 from worker.assessment import Assessment
 from worker.errors import AssayError
+from worker.formats import percent
 from worker.judgements.annotating import waiting_text
-from worker.report.formats import percent
 from worker.report.index import pages
 from worker.status import Status
 from worker.web.health import SILENT_S
