@@ -35,6 +35,16 @@ def test_who_does_not_get_the_lease_gives_none_back(valkey: Redis, assessment_id
     assert not ledger.take_lease("ada", 1000)
 
 
+def test_a_lease_that_a_worker_of_an_earlier_version_took_is_not_kept(
+    valkey: Redis, assessment_id: str
+):
+    ledger = ValkeyLedger(valkey, assessment_id)
+    assert ledger.take_lease("ada", 60_000)
+    valkey.set(f"assay:{{{assessment_id}}}:lease", "ben", px=60_000)  # all that such a one writes
+    assert not ledger.keep_lease("ada", 60_000)
+    assert not ledger.take_lease("ada", 60_000)
+
+
 def test_the_lease_is_given_back_as_soon_as_the_server_is_there_again(tmp_path: Path):
     with server(tmp_path, None) as url, connect(url) as state:
         ledger = ValkeyLedger(state, "broken-off")
