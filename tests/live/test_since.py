@@ -36,6 +36,7 @@ def test_the_next_month_begins_with_what_the_last_one_left(
     person = annotator()
     one = insects(tmp_path, stop=STOP)
     project = running.begin(one.plan)
+    at_first = running.status(one.assessment)
     label_until_stopped(running, one, project, person)
     # an answer that was on its way when it stopped is counted too
     eventually(lambda: running.status(one.assessment)["open_items"] == 0)
@@ -45,12 +46,16 @@ def test_the_next_month_begins_with_what_the_last_one_left(
     checked = running.json("check", str(two.plan))
     assert f"{n_then} labels of {one.assessment} are taken over" in " ".join(checked["warnings"])
     project = running.begin(two.plan)
+    # What it is worth, before there is a label. How many labels each month takes is a matter of
+    # luck in so small a pool, where most of them are the looks that have to confirm the answer.
+    known = running.status(two.assessment)
+    assert (known["labels"], f"“{ALWAYS_WRONG}” is the least" in known["text"]) == (0, True)
+    assert known["confidence"] > 0.5 > at_first["confidence"]
     label_until_stopped(running, two, project, person)
 
     status = running.json("status", two.assessment)
     decision = status["decision"]
     assert (decision["reason"], decision["chosen"]) == ("answered", [ALWAYS_WRONG])
-    assert status["labels"] <= n_then
     continues = decision["continues"]
     assert (continues["assessment"], continues["labels"]) == (one.assessment, n_then)
     assert continues["changed"] == []
