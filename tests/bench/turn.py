@@ -2,6 +2,8 @@
 
 import tempfile
 import time
+from collections.abc import Iterator
+from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
@@ -60,19 +62,25 @@ def turns(
     work: Assessment, header: Header, ledger: ValkeyLedger, folder: Path, n: int
 ) -> list[float]:
     """Answer one task at a time; return how long each turn took, after some to warm up."""
-    desk, rng, seconds = NullDesk(), np.random.default_rng(3), list[float]()
+    return list(islice(answering(work, header, ledger, folder), 20, n))
+
+
+def answering(
+    work: Assessment, header: Header, ledger: ValkeyLedger, folder: Path
+) -> Iterator[float]:
+    """Answer the next task and take its turn, each time that one is asked for; give its seconds."""
+    desk, rng = NullDesk(), np.random.default_rng(3)
     ledger.note(swept_at=int(time.time()) + 10)
     advance(work, header, ledger, desk, folder, "bench")
-    for event in range(n):
+    for event in count(1):
         task, item = desk.put_items.pop(0)
         predicted = int(rng.integers(len(work.pool.classes)))
         label = work.pool.classes[predicted if rng.random() < 0.8 else predicted - 1]
-        desk.looks = [answered(task, item, label, 1_000_000 * (event + 1))]
+        desk.looks = [answered(task, item, label, 1_000_000 * event)]
         ledger.note(swept_at=int(time.time()))
         began = time.perf_counter()
         advance(work, header, ledger, desk, folder, "bench")
-        seconds.append(time.perf_counter() - began)
-    return seconds[20:]
+        yield time.perf_counter() - began
 
 
 def drain(work: Assessment, ledger: ValkeyLedger) -> None:

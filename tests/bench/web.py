@@ -19,7 +19,7 @@ import uvicorn
 
 from connector.webhook import receiver
 from tests.bench.measuring import line, quantiles, say
-from tests.bench.turn import header_of, opened, turns
+from tests.bench.turn import answering, header_of, opened, turns
 from worker.ledger import ValkeyLedger
 from worker.service.embedded import server
 from worker.service.office import Office
@@ -30,6 +30,7 @@ from worker.web.sight import Sight
 
 GROUPS, ITEMS, EVENTS = 100, 10_000, 300
 READERS, REQUESTS, LIVE = 20, 40, 50
+HEARD = 40
 ROUNDS = 3
 
 
@@ -56,6 +57,11 @@ def run() -> None:
                 take("bench")
                 line(f"a page, {READERS} readers, nothing changes, p50 / p95",
                      quantiles(_read(f"{base}/a/bench")), "p95 <= 50 ms")  # fmt: skip
+                steps = answering(work, header, begin("heard"), folder)
+                heard = _until_shown(f"{base}/a/heard", steps)
+                line("from a label's turn until a live page shows it, p50 / p95",
+                     quantiles(heard), "2 s")  # fmt: skip
+                line("    the slowest", f"{max(heard):.2f} s", "2 s")
                 alone, watched = list[float](), list[float]()
                 for n in range(ROUNDS):
                     alone += take(f"alone-{n}")
@@ -123,6 +129,30 @@ def _read(url: str) -> list[float]:
     for thread in threads:
         thread.join()
     return seconds
+
+
+def _until_shown(url: str, steps: Iterator[float]) -> list[float]:
+    """Seconds from the end of a turn until a reader has the part of the page that tells of it."""
+    ended, shown, pause = list[float](), list[float](), np.random.default_rng(5)
+
+    def read() -> None:
+        with httpx.Client(timeout=30) as client, client.stream("GET", f"{url}/live") as answer:
+            for text in answer.iter_lines():
+                if text.startswith("data: "):
+                    part = client.get(f"{url}/part").text
+                    if f'<span id="labels">{len(shown) + 1}</span>' in part:
+                        shown.append(time.perf_counter())
+                    if len(shown) == HEARD:
+                        return
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(HEARD):
+        time.sleep(float(pause.uniform(2.0, 2.5)))  # it has been shown; and anywhere between looks
+        next(steps)
+        ended.append(time.perf_counter())
+    reader.join()
+    return [s - e for s, e in zip(shown, ended, strict=True)]
 
 
 @contextmanager
