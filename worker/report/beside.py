@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -65,8 +67,11 @@ def writer() -> Iterator[Callable[[Report, Path, str], Path]]:
 
 def _write(told: Connection) -> None:
     """Write one report, or none if the other process ends without asking for one."""
-    from worker.report.page import write_report
+    gc.disable()  # for one page no cycle is worth looking for, and none after it
+    atexit.register(gc.freeze)
+    from worker.report.page import get_ready, write_report
 
+    get_ready()
     with suppress(EOFError, ConnectionError):
         asked = told.recv()
         try:
