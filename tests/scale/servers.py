@@ -6,19 +6,22 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from redis import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from connector.local import free_port
 from worker.service.embedded import find_binary
 
 PATIENCE_S = 30.0
 N_SLOTS = 16384
+N_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +53,13 @@ class Node:
 
 
 @contextmanager
-def node(folder: Path, *options: str, host: str = "127.0.0.1") -> Iterator[Node]:
+def node(
+    folder: Path, *options: str, host: str = "127.0.0.1", is_in_cluster: bool = False
+) -> Iterator[Node]:
     """A server with options of its own, until the block ends."""
     folder.mkdir(parents=True)
-    port = free_port()
-    command = [
-        *(find_binary().path, "--port", str(port), "--bind", host, "--dir", str(folder)),
-        *("--appendonly", "yes", "--maxmemory-policy", "noeviction", "--save", ""),
-        *("--protected-mode", "no", *options),
-    ]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    process, made = _started(folder, options, host, is_in_cluster)
     try:
-        made = Node(host, port, process.pid)
-        with made.connect() as connection:
-            until(lambda: connection.ping())
         yield made
     finally:
         with suppress(ProcessLookupError):
@@ -73,17 +68,45 @@ def node(folder: Path, *options: str, host: str = "127.0.0.1") -> Iterator[Node]
         process.wait()
 
 
+def _started(
+    folder: Path, options: Sequence[str], host: str, is_in_cluster: bool
+) -> tuple[subprocess.Popen[bytes], Node]:
+    """Start it; on other ports where somebody takes one of them before it does."""
+    for _ in range(N_TRIES):
+        port = free_port()
+        bus = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+        command = [
+            *(find_binary().path, "--port", str(port), "--bind", host, "--dir", str(folder)),
+            *("--appendonly", "yes", "--maxmemory-policy", "noeviction", "--save", ""),
+            *("--protected-mode", "no", *options, *(bus if is_in_cluster else ())),
+        ]
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        made = Node(host, port, process.pid)
+        try:
+            until(lambda process=process, made=made: process.poll() is not None or _is_up(made))
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        if process.poll() is None:
+            return process, made
+    raise AssertionError((folder / "log").read_text(encoding="utf-8"))
+
+
+def _is_up(made: Node) -> bool:
+    """Whether this very process answers there, and no other one that has its port."""
+    # an impostor may take the call and say nothing
+    with Redis(made.host, made.port, socket_timeout=1, retry=Retry(NoBackoff(), 0)) as connection:
+        return bool(connection.info("server")["process_id"] == made.pid)
+
+
 @contextmanager
 def cluster(folder: Path, n_masters: int = 3) -> Iterator[list[Node]]:
     """Masters that share the slots between them."""
     with ExitStack() as stack:
         nodes = [
-            stack.enter_context(
-                node(
-                    folder / f"node-{n}",
-                    *("--cluster-enabled", "yes", "--cluster-port", str(free_port())),
-                )
-            )
+            stack.enter_context(node(folder / f"node-{n}", is_in_cluster=True))
             for n in range(n_masters)
         ]
         connections = [stack.enter_context(one.connect()) for one in nodes]
