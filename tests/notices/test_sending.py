@@ -171,8 +171,10 @@ def test_a_secret_part_of_the_address_comes_from_the_environment_and_is_in_no_er
 def test_a_server_that_takes_the_call_and_says_nothing_is_given_a_few_seconds():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        began = time.monotonic()
         with pytest.raises(NotSent, match="did not answer"):
             send(target(url, kind="slack"), "mine", EVENT, None, {})
+        assert time.monotonic() - began < 10
 
 
 def test_nobody_at_the_address_is_a_failure_that_says_so():

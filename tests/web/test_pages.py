@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import httpx
@@ -234,9 +235,11 @@ def test_it_is_not_ready_without_watcher_and_worker(url: str, office: Office) ->
 def test_without_its_server_it_is_alive_and_says_what_is_wrong(tmp_path: Path) -> None:
     nowhere = Office(Settings(tmp_path, None, None), f"unix://{tmp_path}/nobody", is_patient=False)
     with dashboard(nowhere) as url:
+        began = time.monotonic()
         assert httpx.get(f"{url}/healthz").status_code == 200
         assert "is away" in httpx.get(f"{url}/readyz").json()["missing"][0]
         answer = httpx.get(url, headers={"accept": "text/html"})
         assert (answer.status_code, "is away" in answer.text) == (503, True)
         assert httpx.get(f"{url}/metrics").status_code == 503
+        assert time.monotonic() - began < 5
     nowhere.close()
