@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench bench-paper soak fuzz compat clean
+.PHONY: demo test check bench bench-paper calibration soak fuzz compat clean
 
 .venv/ready: pyproject.toml deploy/constraints.txt
 	$(PYTHON) -m venv .venv
@@ -12,8 +12,11 @@ BIN := .venv/bin
 demo: .venv/ready ## a real assessment from start to decision (--by-hand, --keep: make demo ARGS=--keep)
 	$(BIN)/assay demo $(ARGS)
 
+# Most of the time of a test with servers is waiting, so there are more at once than cores.
+TESTS_AT_ONCE ?= 4
 test: .venv/ready ## all tests, with a real Label Studio and a real Valkey
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m tests.machine
+	$(BIN)/python -m pytest -n $(TESTS_AT_ONCE) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: .venv/ready ## lint, format, types
 	$(BIN)/ruff check .
@@ -25,6 +28,9 @@ bench: .venv/ready ## the numbers of the README, as measured here
 
 bench-paper: .venv/ready ## the paper's tables beside Assay's, as a page under .assay (ARGS="--ours 200": hours)
 	$(BIN)/python -m tests.bench.paper $(ARGS)
+
+calibration: .venv/ready ## every number that is published, tried on truths of many kinds (ARGS="--processes 2"; --short)
+	$(BIN)/python -m tests.calibration $(ARGS)
 
 soak: .venv/ready ## ten minutes of faults against real servers (ARGS="--minutes 2 --seed 5"; --broken must fail)
 	$(BIN)/python -m tests.soak $(ARGS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from label_studio_sdk.client import LabelStudio
 from redis import Redis
 
@@ -15,8 +17,37 @@ from connector.annotator import Annotator, sign_up
 from connector.desk import connect as connect_label_studio
 from connector.local import LabelStudioServer, start
 from connector.settings import LabelStudioSettings
+from tests.machine import missing
 from worker.service.embedded import server
 from worker.service.server import connect
+
+# How long an example takes is the machine's affair: another process may run beside it.
+settings.register_profile(
+    "assay",
+    deadline=None,
+    print_blob=True,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("assay")
+
+
+def pytest_report_header() -> list[str]:
+    """What this machine cannot run, before anything runs."""
+    return missing()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What it could not run, after all has run."""
+    if lacks := missing():
+        terminalreporter.section("not everything was run")
+        terminalreporter.write("".join(f"{one}\n" for one in lacks))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The folders that take longest first, so that no process is left alone with one at the end."""
+    first = ("soak", "live", "contract", "scale")
+    items.sort(key=lambda item: first.index(f) if (f := item.path.parent.name) in first else 9)
 
 
 @pytest.fixture(scope="session")

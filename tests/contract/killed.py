@@ -28,7 +28,7 @@ def wait_until_written(connection: Redis) -> None:
     With `appendfsync everysec` a server holds back what it appends while it syncs the file: up to
     two seconds of it are lost with the process, although they were answered.
     """
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     with suppress(RedisError):  # it was killed
         while int(connection.info("persistence")["aof_buffer_length"]):
             assert time.monotonic() < deadline

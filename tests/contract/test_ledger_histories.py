@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector.labels import Look
@@ -78,7 +78,7 @@ def fold(looks: Sequence[Look], items: Sequence[str]) -> dict[str, int]:
     return dict(tally)
 
 
-@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120)
 @given(history=steps, data=st.data())
 def test_any_delivery_of_any_history_ends_with_the_fold_of_the_last_looks_on_both_ledgers(
     valkey_url: str, history: list[tuple[str, int, str]], data: st.DataObject
@@ -130,7 +130,7 @@ def test_any_delivery_of_any_history_ends_with_the_fold_of_the_last_looks_on_bot
         assert_equal(memory, stored)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(
     history=steps.map(lambda made: [step for step in made if step[0] != "remove"]),
     order=st.randoms(use_true_random=False),

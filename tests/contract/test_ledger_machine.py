@@ -19,7 +19,6 @@ N_HISTORIES = 40 if os.environ.get("ASSAY_SLOW") == "0" else 150
 SETTINGS = settings(
     max_examples=N_HISTORIES,
     stateful_step_count=40,
-    deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )

@@ -32,21 +32,21 @@ ODD = st.sampled_from(
 )
 
 
-@settings(max_examples=N, deadline=None, derandomize=True)
+@settings(max_examples=N, derandomize=True)
 @given(sent=st.sampled_from([GOOD, RATED, MEASURED]).flatmap(lambda good: mutated(good, ODD)))
 def test_a_changed_annotation_is_counted_only_if_it_names_a_class(sent: Any) -> None:
     with bounded():
         annotation(json.dumps(sent).encode())
 
 
-@settings(max_examples=N, deadline=None, derandomize=True)
+@settings(max_examples=N, derandomize=True)
 @given(what=st.dictionaries(st.sampled_from([*GOOD]), anything | ODD))
 def test_an_annotation_of_anything_is_judged_or_refused_with_a_reason(what: Any) -> None:
     with bounded():
         annotation(json.dumps({**GOOD, **what}).encode())
 
 
-@settings(max_examples=N, deadline=None, derandomize=True)
+@settings(max_examples=N, derandomize=True)
 @given(result=anything, rest=st.dictionaries(st.sampled_from(["lead_time", "was_cancelled"]), ODD))
 def test_nothing_that_a_person_can_send_raises(result: Any, rest: dict[str, Any]) -> None:
     """A person writes these keys; the others Label Studio writes."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.mutations import anything, mutated
@@ -32,9 +32,7 @@ FRAGMENTS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(
-    max_examples=N, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(max_examples=N, derandomize=True)
 @given(values=st.sampled_from(GOOD).flatmap(mutated))
 def test_a_changed_plan_is_read_or_its_mistakes_are_told(values: Any) -> None:
     with bounded():
@@ -42,14 +40,14 @@ def test_a_changed_plan_is_read_or_its_mistakes_are_told(values: Any) -> None:
         plan(text.encode("utf-8", "backslashreplace"))
 
 
-@settings(max_examples=N, deadline=None, derandomize=True)
+@settings(max_examples=N, derandomize=True)
 @given(parts=st.lists(FRAGMENTS | st.text(max_size=5), max_size=30))
 def test_text_that_resembles_yaml_is_read_or_refused(parts: list[str]) -> None:
     with bounded():
         plan("".join(parts).encode("utf-8", "surrogatepass"))
 
 
-@settings(max_examples=N, deadline=None, derandomize=True)
+@settings(max_examples=N, derandomize=True)
 @given(values=anything)
 def test_a_file_of_anything_is_refused(values: Any) -> None:
     with bounded():

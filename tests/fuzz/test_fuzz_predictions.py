@@ -20,9 +20,7 @@ from worker.pool import compile_pool
 N = 150 if os.environ.get("ASSAY_SLOW") == "0" else 800
 SEEDS = sorted((Path(__file__).parent / "seeds" / "predictions").iterdir())
 ROWS = [json.loads(line) for line in (SEEDS[0].parent / "jsonl-0").read_bytes()[1:].splitlines()]
-QUICK = settings(
-    max_examples=N, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+QUICK = settings(max_examples=N, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

@@ -27,7 +27,7 @@ NAMES = st.just(b"digits") | st.binary(max_size=12)
 ACTIONS = st.sampled_from([*sorted(WAKING), "PROJECT_UPDATED", "annotation_created", "\ud800"])
 
 
-@settings(max_examples=N, deadline=None, derandomize=True)
+@settings(max_examples=N, derandomize=True)
 @given(name=NAMES, sent=mutated(GOOD, ACTIONS) | anything)
 def test_a_changed_webhook_is_answered_and_wakes_only_for_what_people_did(
     name: bytes, sent: Any
@@ -36,14 +36,14 @@ def test_a_changed_webhook_is_answered_and_wakes_only_for_what_people_did(
         webhook(name.replace(b"\n", b"") + b"\n" + json.dumps(sent).encode())
 
 
-@settings(max_examples=N, deadline=None, derandomize=True)
+@settings(max_examples=N, derandomize=True)
 @given(name=NAMES, body=st.binary(max_size=400))
 def test_bytes_of_any_kind_are_answered(name: bytes, body: bytes) -> None:
     with bounded():
         webhook(name.replace(b"\n", b"") + b"\n" + body)
 
 
-@settings(max_examples=N, deadline=None, derandomize=True)
+@settings(max_examples=N, derandomize=True)
 @given(
     secret=st.text(st.characters(min_codepoint=33, max_codepoint=255), max_size=12) | st.none(),
     sent=mutated(GOOD, ACTIONS),

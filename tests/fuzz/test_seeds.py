@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.atheris_run import json_changed
@@ -25,7 +25,6 @@ def test_every_target_has_seeds() -> None:
     assert {seed.parent.name for seed in SEEDS} == set(TARGETS)
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32), data=st.sampled_from([p.read_bytes() for p in SEEDS]))
 def test_what_atheris_changes_in_json_stays_json_where_it_was(seed: int, data: bytes) -> None:
     def unchanged(part: bytes, largest: int) -> bytes:

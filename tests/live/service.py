@@ -26,8 +26,8 @@ Found = TypeVar("Found")
 Json = dict[str, Any]
 
 # Longer than a worker's lease, which a killed worker takes with it.
-PATIENCE_S = 60.0
-COMMAND_TIMEOUT_S = 60.0
+PATIENCE_S = 300.0
+COMMAND_TIMEOUT_S = 300.0
 # Settings of ours that a test must not inherit.
 _OURS = ("LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY", "REDIS_URL", "ASSAY_STATE_URL")
 

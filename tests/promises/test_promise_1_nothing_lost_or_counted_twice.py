@@ -30,7 +30,7 @@ def assert_all_is_counted_once(world: World) -> None:
     assert world.kept_tally() == world.true_tally()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(history=histories())
 def test_after_any_history_each_items_first_valid_annotation_is_counted_once(
     long_assessment: Small, folder: Path, keeper: str | None, history: list[Step]

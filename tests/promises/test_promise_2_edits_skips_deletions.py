@@ -22,7 +22,7 @@ def begun(world: World) -> tuple[int, str]:
     return task, world.desk.data_of(task)["item_id"]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(given_labels=st.lists(labels, min_size=2, max_size=5), data=st.data())
 def test_only_the_last_version_of_an_annotation_counts(
     long_assessment: Small,
@@ -43,7 +43,7 @@ def test_only_the_last_version_of_an_annotation_counts(
         assert world.kept_tally() == {(predicted(item), given_labels[-1]): 1}
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(label=labels)
 def test_a_deleted_annotation_leaves_no_trace_in_the_tally_and_its_item_is_asked_again(
     long_assessment: Small, folder: Path, keeper: str | None, label: str
@@ -64,7 +64,7 @@ def test_a_deleted_annotation_leaves_no_trace_in_the_tally_and_its_item_is_asked
         assert world.desk.next_task(author=1) == task
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(label=labels, other=labels)
 def test_deleting_the_first_of_two_annotations_passes_the_outcome_to_the_second(
     long_assessment: Small, folder: Path, keeper: str | None, label: str, other: str

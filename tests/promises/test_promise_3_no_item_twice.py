@@ -36,7 +36,7 @@ def assert_each_claim_has_one_task(world: World) -> None:
         assert tasks[record.item] == 1 or record.was_deleted
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(history=histories())
 def test_after_any_history_no_item_has_two_tasks_and_none_is_lost(
     long_assessment: Small, folder: Path, keeper: str | None, history: list[Step]

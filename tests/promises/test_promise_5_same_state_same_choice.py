@@ -26,7 +26,7 @@ from worker.replaying import replay, unrepeated_choices
 Small = tuple[Assessment, Header]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(history=histories())
 def test_after_any_history_every_logged_choice_can_be_made_again(
     long_assessment: Small, folder: Path, keeper: str | None, history: list[Step]
@@ -44,7 +44,7 @@ REOPENED: list[Step] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(history=histories())
 @example(history=REOPENED)
 def test_after_any_history_a_replay_from_label_studio_alone_finds_no_difference(
@@ -60,7 +60,7 @@ def test_after_any_history_a_replay_from_label_studio_alone_finds_no_difference(
         assert found.is_decision_repeated is not False
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(history=histories(max_size=25))
 def test_both_ledgers_lead_to_the_same_choices_and_the_same_decisions(
     short_assessment: Small, folder: Path, valkey_url: str, history: list[Step]

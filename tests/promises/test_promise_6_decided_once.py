@@ -50,7 +50,7 @@ def told(world: World) -> dict[str, Any]:
     return value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(history=histories())
 def test_in_any_history_what_was_published_stays_and_a_revision_is_decided_once(
     short_assessment: Small, folder: Path, keeper: str | None, history: list[Step]
@@ -71,7 +71,7 @@ def test_in_any_history_what_was_published_stays_and_a_revision_is_decided_once(
         assert (world.ledger.standing().status == "stopped") == bool(decisions)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(history=histories(max_size=25))
 def test_after_the_stop_the_queue_stays_empty_and_the_file_tells_the_stop_with_its_reviews(
     short_assessment: Small, folder: Path, keeper: str | None, history: list[Step]

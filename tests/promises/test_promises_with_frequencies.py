@@ -101,7 +101,7 @@ def assert_all_is_counted_once(world: World) -> None:
     assert belief.judged.n_votes == votes
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(history=histories(max_size=25))
 def test_after_any_history_every_vote_is_counted_once(
     judged: Small, folder: Path, keeper: str | None, history: list[Step]

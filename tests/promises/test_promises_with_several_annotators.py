@@ -94,7 +94,7 @@ def assert_all_is_counted_once(world: World) -> None:
     assert dict(world.ledger.standing().tally) == fold
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(history=histories())
 def test_after_any_history_every_vote_is_counted_once(
     several: Small, folder: Path, keeper: str | None, history: list[Step]

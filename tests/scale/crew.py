@@ -27,7 +27,7 @@ from worker.schedule import look_around
 from worker.service.office import Office
 
 # A lease that a server brings back with an older state ends after 20 s.
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 _NEVER = "stop: {mrr: {confidence: 0.9999999}}\n"
 

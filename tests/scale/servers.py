@@ -19,7 +19,7 @@ from redis.retry import Retry
 from connector.local import free_port
 from worker.service.embedded import find_binary
 
-PATIENCE_S = 30.0
+PATIENCE_S = 300.0
 N_SLOTS = 16384
 N_TRIES = 5
 

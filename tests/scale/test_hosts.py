@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-import pytest
 from rq import Worker
 
 from tests.live.service import eventually
+from tests.machine import needs
 from tests.scale.crew import assert_all_counted, begin_all, carry_pools, label_all, worker
 from tests.scale.desk import ToldDesk
-from tests.scale.hosts import can_make_hosts, hosts
+from tests.scale.hosts import hosts
 from tests.scale.servers import cluster, cluster_url, node
 from worker.service.office import Office
 from worker.service.settings import Settings
@@ -19,7 +19,7 @@ from worker.service.settings import Settings
 N_ASSESSMENTS, N_LABELS = 4, 25
 
 
-@pytest.mark.skipif(not can_make_hosts(), reason="only root may make network namespaces")
+@needs("hosts")
 def test_workers_on_two_hosts_share_the_turns_and_lose_nothing(tmp_path: Path) -> None:
     with ExitStack() as stack:
         address, machines = stack.enter_context(hosts(2))

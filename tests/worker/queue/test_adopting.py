@@ -130,7 +130,7 @@ class Forgetful(MemoryLedger):
         vars(self).update(deepcopy(memory))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(history=histories(), kept=st.integers(0, 40), data=st.data())
 def test_after_any_history_of_which_a_server_forgot_the_end_all_is_right_again(
     small: tuple[Assessment, Header],

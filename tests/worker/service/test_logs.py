@@ -82,7 +82,7 @@ def said(home: object, *arguments: str, **more: str) -> subprocess.CompletedProc
         env=env | {"ASSAY_HOME": str(home)} | more,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

@@ -45,7 +45,7 @@ def is_alive(pid: int) -> bool:
 
 
 def is_gone_soon(pid: int) -> bool:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while is_alive(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     return not is_alive(pid)

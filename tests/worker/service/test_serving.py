@@ -23,7 +23,7 @@ def test_a_signal_ends_it_with_0_and_without_a_complaint(tmp_path: Path, number:
             assert line, "it ended before it began"
         process.send_signal(number)
         try:
-            _, said = process.communicate(timeout=30)
+            _, said = process.communicate(timeout=300)
         finally:
             process.kill()
     assert (process.returncode, said) == (0, "")

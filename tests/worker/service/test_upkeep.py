@@ -17,7 +17,7 @@ from worker.service.settings import Settings
 from worker.service.upkeep import environment, keep_up
 
 
-def wait_for(condition: Callable[[], bool], patience_s: float = 20.0) -> None:
+def wait_for(condition: Callable[[], bool], patience_s: float = 120.0) -> None:
     deadline = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"
@@ -55,7 +55,7 @@ def kept(tmp_path: Path):
             yield tmp_path, path, said, stop, thread
         finally:
             stop.set()
-            thread.join(30)
+            thread.join(120)
     assert not thread.is_alive()
 
 
@@ -88,7 +88,7 @@ def test_at_the_end_no_process_and_no_list_of_them_is_left(kept):
     _, path, _, stop, thread = kept
     running = pids(path)["watcher"]
     stop.set()
-    thread.join(30)
+    thread.join(120)
     assert not is_alive(running)
     assert not path.exists()
 
@@ -109,5 +109,5 @@ def test_when_up_itself_is_killed_its_processes_end_and_it_can_be_started_again(
         wait_for(lambda: "worker-1" in pids(path) and is_alive(pids(path)["worker-1"]))
     finally:
         second.terminate()
-        second.wait(30)
+        second.wait(120)
     assert second.returncode == 0

@@ -1,0 +1,153 @@
+"""What the tests want of a machine beyond Python, which is also what `make test` installs.
+
+Where there are apt-get and root, `python -m tests.machine` installs what is missing. Elsewhere, and
+where that fails, every run of the tests says at its start and at its end what it leaves out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.selenium_manager import SeleniumManager
+
+from tests.bench.paper.data import folder
+from tests.scale.hosts import can_make_hosts
+from tests.soak.crew import FAKETIME, small_disk
+
+os.environ.setdefault("SE_AVOID_STATS", "true")  # Selenium reports its use to its makers otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that some tests cannot run without.
+
+    packages: Debian's, which bring it; none if none does.
+    without: what does not run without it.
+    """
+
+    name: str
+    packages: tuple[str, ...]
+    is_there: Callable[[], bool]
+    without: str
+
+    def told(self) -> str:
+        """That it is missing, and the line that installs it."""
+        line = f" (apt-get install {' '.join(self.packages)})" if self.packages else ""
+        return f"{self.name} is missing{line}; not run: {self.without}"
+
+
+@cache
+def can_browse(*, may_fetch: bool = False) -> bool:
+    """Whether there is a browser with its driver, or Selenium has fetched them before."""
+    if shutil.which("chromedriver"):
+        return True
+    try:
+        found = SeleniumManager().binary_paths(
+            ["--browser", "chrome", *([] if may_fetch else ["--offline"])]
+        )
+    except (WebDriverException, OSError):
+        return False
+    return all(Path(found[key]).is_file() for key in ("driver_path", "browser_path"))
+
+
+@cache
+def _can_mount() -> bool:
+    with tempfile.TemporaryDirectory() as home, small_disk(Path(home) / "disk") as is_mounted:
+        return is_mounted
+
+
+def _is_checkout() -> bool:
+    with suppress(FileNotFoundError):
+        asked = ["git", "-C", str(Path(__file__).parent), "rev-parse"]
+        return not subprocess.run(asked, capture_output=True, check=False).returncode
+    return False
+
+
+def _has(program: str) -> Callable[[], bool]:
+    return lambda: shutil.which(program) is not None
+
+
+NEEDS = {
+    "browser": Need(
+        "a browser with its driver",
+        ("chromium", "chromium-driver"),
+        can_browse,
+        "the dashboard and the report in a browser",
+    ),
+    "git": Need(
+        "git, or a checkout by it,",
+        ("git",),
+        _is_checkout,
+        "shell scripts under shellcheck, and what no file may hold",
+    ),
+    "other clock": Need(
+        "libfaketime",
+        ("libfaketime",),
+        lambda: FAKETIME is not None,
+        'the fault "clocks an hour off" of the fault run',
+    ),
+    "systemd": Need(
+        "systemd-analyze", ("systemd",), _has("systemd-analyze"), "what systemd says of its units"
+    ),
+    "ip": Need("the command ip", ("iproute2",), _has("ip"), "workers on two hosts"),
+    "hosts": Need("the right to make a network", (), can_make_hosts, "workers on two hosts"),
+    "disk": Need("the right to mount", (), _can_mount, 'the fault "disk full" of the fault run'),
+    "pools": Need(
+        "the data that ASSAY_PAPER_DATA names",
+        (),
+        lambda: folder().is_dir(),
+        "the paper's tables, real crowds and real predictions",
+    ),
+}
+
+
+def needs(name: str) -> pytest.MarkDecorator:
+    """The mark of a test that cannot run without one of these."""
+    need = NEEDS[name]
+    return pytest.mark.skipif(not need.is_there(), reason=need.told())
+
+
+def missing() -> list[str]:
+    """What does not run on this machine, in sentences."""
+    return [need.told() for need in NEEDS.values() if not need.is_there()]
+
+
+def install() -> None:
+    """Install what is missing and can be installed, each for itself: one may fail."""
+    is_updated = False
+    for need in NEEDS.values():
+        if not need.packages or need.is_there():
+            continue
+        if os.geteuid() == 0 and shutil.which("apt-get"):
+            if not is_updated:
+                _apt("update")
+                is_updated = True
+            _apt("install", "--yes", "--no-install-recommends", *need.packages)
+    if not shutil.which("chromedriver"):
+        can_browse(may_fetch=True)
+
+
+def _apt(*words: str) -> None:
+    """Say what it does, go on if it fails: what is still missing is told by the tests."""
+    sys.stderr.write(f"apt-get {' '.join(words)}\n")
+    subprocess.run(
+        ["apt-get", "-qq", *words],
+        env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+
+
+if __name__ == "__main__":
+    install()
