@@ -122,7 +122,7 @@ def test_a_label_is_not_expected_to_lower_lambda_under_the_predictive(first, sec
 
 
 @pytest.mark.parametrize("kind", ["accuracy", "bias"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_lookahead_knows_what_a_label_says_of_the_node_that_strata_share(kind, data):
     b = data.draw(beliefs(kind, population="finite", max_size=4, n_nodes=(1, 3)))

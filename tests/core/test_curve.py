@@ -75,6 +75,33 @@ def test_few_labels_give_a_wide_band_inside_0_and_1(n_labels):
     assert np.average(found.high - found.low, weights=found.items) > 0.2
 
 
+def test_few_items_at_each_score_are_completed_without_bias():
+    """300 items lie at 128 places: what is drawn of one or two of them keeps its mean."""
+    off = []
+    for seed in range(40):
+        score, group, right, rng = pool(300 + seed, 300, 3)
+        rows = rng.choice(300, 210, replace=False)
+        drawn = right_answers(places(score), group, rows, right[rows][None], rng, 100)
+        off.append(drawn.sum(axis=1).mean() / 300 - right.mean())
+    assert abs(np.mean(off)) <= 3 * np.std(off) / np.sqrt(len(off))
+
+
+def test_labels_that_tell_nothing_of_others_count_for_themselves_alone():
+    score, group, right, rng = pool(8, 600)
+    rows = rng.choice(600, 300, replace=False)
+    tells = np.arange(300) < 150
+    one, other = right[rows].copy(), right[rows].copy()
+    other[~tells] = ~other[~tells]
+    sums = np.zeros(600, dtype=np.int64)
+    drawn = [
+        right_answers(
+            places(score), group, rows, told[None], np.random.default_rng(1), by=sums, tells=tells
+        )
+        for told in (one, other)
+    ]
+    assert drawn[0] - one.sum() == pytest.approx(drawn[1] - other.sum())
+
+
 def test_equal_scores_are_one_place():
     score, right = np.full(50, 0.8), np.arange(50) < 30
     at = places(score)

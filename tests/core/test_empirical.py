@@ -144,13 +144,12 @@ def test_the_covariance_is_the_inverse_curvature_at_the_fit():
 
 def test_more_labels_make_the_hyperparameters_more_certain_and_never_less_than_the_weak_prior():
     group, scores = pool(n_groups=40)
-    variances = [
-        np.diag(fit(*labels_of(TRUTHS[0], group, scores, n), group, scores).covariance)
-        for n in (1, 4, 16)
+    found = [
+        fit(*labels_of(TRUTHS[0], group, scores, n), group, scores).covariance for n in (1, 4, 16)
     ]
-    assert (variances[0] <= WEAK[:, 1] ** 2 + 1e-9).all()
-    assert (variances[1][:4] < variances[0][:4]).all()
-    assert (variances[2][:4] < variances[1][:4]).all()
+    assert (np.diag(found[0]) <= WEAK[:, 1] ** 2 + 1e-9).all()
+    few, some, many = (np.linalg.det(covariance[:4, :4]) for covariance in found)
+    assert many < 0.5 * some < 0.25 * few
 
 
 def spread(alpha, beta, node):
@@ -168,7 +167,7 @@ def test_uncertain_hyperparameters_widen_the_prior():
     assert [a.tolist() for a in known] == [a.tolist() for a in prior_of(Hyperparameters(), scores)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=12),
     st.lists(st.floats(-12, 12), min_size=24, max_size=24),
@@ -203,8 +202,10 @@ def test_any_hyperparameters_make_a_sound_prior(h, logits):
         assert (np.diff(rate, axis=0) >= -1e-12).all()
 
 
-def test_the_nodes_stand_for_a_standard_normal():
+def test_the_nodes_stand_for_a_student_s_t_of_variance_1():
     curve = (lambda u: special.expit(1 + u), 1e-3)
-    for f, abs_error in ((lambda u: u, 1e-12), (np.square, 0.03), curve):
-        expected = integrate.quad(lambda u, f=f: f(u) * stats.norm.pdf(u), -9, 9)[0]
+    # the nodes end at 6 standard deviations
+    effect = stats.t(4, scale=np.sqrt(1 / 2))
+    for f, abs_error in ((lambda u: u, 1e-12), (np.square, 0.07), curve):
+        expected = integrate.quad(lambda u, f=f: f(u) * effect.pdf(u), -200, 200, limit=400)[0]
         assert NODE @ f(GRID) == pytest.approx(expected, abs=abs_error)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
@@ -45,7 +45,6 @@ counts = st.lists(st.integers(0, 12), min_size=10, max_size=10).map(
 )
 
 
-@settings(deadline=None)
 @given(counts, counts)
 def test_of_full_worth_earlier_labels_are_labels(history, new):
     before = plain()
@@ -59,7 +58,6 @@ def test_of_full_worth_earlier_labels_are_labels(history, new):
     np.testing.assert_allclose(as_history.variance, as_labels.variance, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(counts)
 def test_without_earlier_labels_no_discount_says_anything(new):
     before = plain()
@@ -69,7 +67,6 @@ def test_without_earlier_labels_no_discount_says_anything(new):
     np.testing.assert_allclose(mean(b), mean(believed(before, new[:, 0], new[:, 1])), atol=1e-9)
 
 
-@settings(deadline=None)
 @given(counts, counts, st.floats(0.05, 0.9))
 def test_a_groups_discounts_are_weighed_by_bayes_rule(history, new, first):
     before = plain(3)

@@ -41,7 +41,7 @@ def summed(b, g):
 
 
 @pytest.mark.parametrize("kind", ["accuracy", "bias"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_the_law_of_an_affine_metric_is_that_over_all_completions(kind, data):
     b = data.draw(beliefs(kind, population="finite"))
@@ -119,7 +119,7 @@ def test_mirroring_gives_the_law_of_minus_the_value(one):
 
 
 @every_metric
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_once_all_is_labelled_mean_interval_and_draws_are_one_value(kind, data):
     """Also where a group has no item that the metric is about: then no positive was missed."""
@@ -152,7 +152,7 @@ def test_every_interval_holds_its_level_of_the_completions(kind, population, lev
         assert narrow[g, 1] - narrow[g, 0] <= tails[g, 1] - tails[g, 0] + 1e-6
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(b=beliefs("accuracy", population="finite", max_size=6), level=st.sampled_from([0.5, 0.9]))
 def test_no_narrower_interval_than_the_highest_density_one_holds_the_level(b, level):
     bounds = highest_density_interval(b, level)

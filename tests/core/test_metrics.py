@@ -67,7 +67,7 @@ def test_a_cell_whose_items_are_all_labelled_takes_no_further_label():
 
 
 @pytest.mark.parametrize("kind", ["accuracy", "cost"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_a_label_is_counted_once_where_it_belongs_and_nowhere_else(kind, data):
     b = data.draw(beliefs(kind))
@@ -84,7 +84,7 @@ def test_a_label_is_counted_once_where_it_belongs_and_nowhere_else(kind, data):
                 ] == int(outcome > 0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(b=beliefs("confusion"))
 def test_pending_errors_are_spread_over_their_kinds(b):
     expected = with_pending(b, unlabelled(b))
@@ -93,7 +93,7 @@ def test_pending_errors_are_spread_over_their_kinds(b):
     assert expected.right + expected.wrong == pytest.approx(b.size)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(b=beliefs("cost"), other=st.integers(1, 5))
 def test_tally_and_prior_are_exchanged_one_without_the_other(b, other):
     b_moments = moments(b).mean
@@ -111,7 +111,7 @@ def test_tally_and_prior_are_exchanged_one_without_the_other(b, other):
 
 
 @pytest.mark.parametrize("kind", ["accuracy", "ece", "cost"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_another_tally_by_the_changed_groups_alone_is_the_same_to_the_last_bit(kind, data):
     """Else a worker that just came up and one that was there before might choose differently."""

@@ -35,7 +35,7 @@ def filled(b):
 
 
 @every_linear_metric
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_mean_and_variance_are_those_over_all_completions(kind, data):
     b = data.draw(beliefs(kind))
@@ -50,7 +50,7 @@ def test_mean_and_variance_are_those_over_all_completions(kind, data):
 
 
 @every_linear_metric
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_the_drop_is_the_variance_less_what_is_expected_after_the_label(kind, data):
     b = data.draw(beliefs(kind))
@@ -63,7 +63,7 @@ def test_the_drop_is_the_variance_less_what_is_expected_after_the_label(kind, da
 
 
 @every_metric
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_nodes_and_rates_follow_from_bayes_rule(kind, data):
     b = data.draw(beliefs(kind))
@@ -74,7 +74,7 @@ def test_nodes_and_rates_follow_from_bayes_rule(kind, data):
         assert known.rate[c] == pytest.approx(next_label(b, c)[0])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(b=beliefs("confusion"))
 def test_the_confusion_matrix_has_the_means_over_all_completions(b):
     shares = confusion_mean(b)
@@ -159,7 +159,7 @@ def test_a_fully_labelled_group_has_its_value_and_no_variance():
 
 
 @every_metric
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_label_by_label_gives_the_same_numbers_as_the_whole_tally_at_once(kind, data):
     b = data.draw(beliefs(kind, max_size=6))
@@ -177,7 +177,7 @@ def test_label_by_label_gives_the_same_numbers_as_the_whole_tally_at_once(kind, 
 
 
 @every_metric
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_pending_items_give_the_same_numbers_as_a_belief_made_with_them(kind, data):
     b = data.draw(beliefs(kind, max_size=6))
@@ -200,7 +200,7 @@ def _assert_the_same(b):
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-13, nan_ok=True), name
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(b=beliefs("accuracy"))
 def test_pending_items_in_a_cell_leave_its_mean_where_there_is_one_node(b):
     if b.node.size == 1:

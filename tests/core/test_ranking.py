@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.core.belief import Belief
@@ -115,7 +115,6 @@ def test_equal_groups_keep_their_order():
     assert ranking(b, "lowest").tolist() == ranking(b, "highest").tolist() == [0, 1, 2, 3]
 
 
-@settings(deadline=None)
 @given(small_beliefs(), st.integers(1, 3), st.sampled_from(["lowest", "highest"]), st.booleans())
 def test_set_confidence_is_the_sum_over_all_completions_of_the_pool(b, top, which, tolerant):
     tolerance = 0.25 if tolerant else 0.0

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.core.belief import Belief, unlabelled
@@ -152,7 +152,6 @@ labels = st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=24)
 
 
 @every_rule
-@settings(deadline=None)
 @given(history=labels)
 def test_a_verdict_fits_itself_at_any_tally(question, rule, history):
     right, wrong = np.zeros(3, int), np.zeros(3, int)

@@ -76,7 +76,7 @@ def situations(draw_one, task):
 
 @every_strategy
 @every_question
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_a_strategy_never_chooses_a_closed_cell(strategy, question, data, seed):
     b, left, pending = data.draw(situations(question.task))
@@ -94,7 +94,7 @@ def test_a_strategy_never_chooses_a_closed_cell(strategy, question, data, seed):
 
 @every_strategy
 @every_question
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_the_same_state_and_random_numbers_give_the_same_choice(strategy, question, data, seed):
     b, left, pending = data.draw(situations(question.task))

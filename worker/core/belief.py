@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from worker.core.judged.known import Known
 from worker.core.metrics import ACCURACY, Errors, Metric, check_fit
+from worker.core.shared import Shared
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,9 +25,10 @@ class Belief:
     Every group draws one of U nodes, u ~ `node`, for all its cells (its "group effect"; if the
     metric is pooled, one node is drawn for all groups, which then are bins of one pool); given it,
     a cell's rate of right answers is Beta(alpha_u + right, beta_u + wrong), independent of the
-    other cells. With one node that is a plain Beta a cell. With the finite population a group's
-    accuracy is the share of right answers among all its items once they were all labelled; with
-    the infinite one it is the rate itself, one cell a group.
+    other cells. With one node that is a plain Beta a cell. (Of differences of models the nodes are
+    how much alike a group's cells are: `worker.core.differences`.) With the finite population a
+    group's accuracy is the share of right answers among all its items once they were all labelled;
+    with the infinite one it is the rate itself, one cell a group.
 
     group: (C,) index of each cell's group, 0..n_groups-1, ascending. size: (C,) items, >= 0.
     right, wrong: (C,) labelled items, >= 0, together whole and <= size; each whole but for
@@ -42,6 +44,7 @@ class Belief:
     parts: of several models the belief about each one's groups, of which the arrays here are laid
         end to end: the same items lie in all of them.
     n_labels: labelled items, where the cells of several models' views overlap.
+    shared: what is uncertain for all groups together; None if they are independent.
 
     The arrays are copied and locked.
 
@@ -64,6 +67,7 @@ class Belief:
     judged: Known | None = None
     parts: tuple["Belief", ...] = ()
     n_labels: int | None = None
+    shared: Shared | None = None
     # Derived once, on demand (`derived`): beliefs are made by the thousand, most are asked little.
     _memo: dict[str, Any] = field(default_factory=dict, repr=False)
 

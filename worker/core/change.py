@@ -2,6 +2,10 @@
 
 A group is said to have changed if two things hold: its new labels would have been a surprise, and
 what they say of it by themselves differs from what was known by more than matters.
+
+A surprise is a bet that was won: how many times as probable the labels are if the group changed
+as if it did not. Nothing changed, then the bet ever wins a factor of k, at whatever label one
+looks, with a probability of at most 1 / k; so one may look after every label.
 """
 
 from collections.abc import Sequence
@@ -11,15 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.belief import Belief, Counts, cells_of, filled_groups, group_share
-from worker.core.counts import mixed_law
+from worker.core.belief import Belief, filled_groups, group_share
 from worker.core.moments import moments
 from worker.core.pairwise import Region, regions_of
 from worker.core.posterior import marginal
+from worker.core.rising import log_rising, rising
 
 Floats = NDArray[np.float64]
 
-LEVEL = 0.05  # of false flags, over all groups of an assessment
+LEVEL = 0.05  # of ever a false flag, over all looks, all groups and the pool together
+_SHARES = 2  # half of the level is for the groups, half for the pool
+# What the bet is laid on, each as likely: accuracies moved by so much, in logits; or such a share
+# of what was right is wrong now, however sure the classifier was of it.
+_SHIFTS, _LAPSES = np.array([-1.5, -0.5, 0.5, 1.5]), np.array([0.15, 0.4])
+_LEAST_RATE = 1e-9
 SURE = 0.95  # of a difference that matters
 _Z = float(special.ndtri(0.975))
 
@@ -28,13 +37,15 @@ _Z = float(special.ndtri(0.975))
 class Change:
     """What the new labels say of every group, and of the pool, beside the earlier ones.
 
-    p: (G,) how surprising the new labels are, two-sided; 1 without new labels. adjusted: (G,) for
-        as many looks as there are groups with new labels (Holm). below, within, above: (G,)
-        probabilities that the value is lower by more than epsilon, about equal, or higher; nan for
-        groups without new or without earlier labels. changed: (G,).
+    p: (G,) how surprising the new labels are: the probability of ever such a bet, or a better one,
+        if nothing changed, is no greater; 1 without new labels. adjusted: (G,) so that none of all
+        groups is ever at or below alpha with a probability of more than alpha (Holm), in the half
+        of the level that is the groups'. below, within, above: (G,) probabilities that the value is
+        lower by more than epsilon, about equal, or higher; nan for groups without new or without
+        earlier labels. changed: (G,).
     difference: (G, 3) mean and 95% interval of how much higher the value is; nan likewise.
-    whole_p, whole, whole_difference: the same of all groups together. whole_changed: whether the
-        pool is flagged.
+    whole_p, whole, whole_difference: the same of all groups together; whole_p is adjusted for the
+        groups' half. whole_changed: whether the pool is flagged.
     """
 
     p: Floats
@@ -64,30 +75,26 @@ def change(
         epsilon: a difference of the metric's value that does not matter, >= 0.
 
     Source:
-        The predictive p-value of Box, "Sampling and Bayes' inference in scientific modelling"
-        (1980), in its middle between P(X <= x) and P(X < x), which for counts is the fair one;
-        Holm (1979) over the groups. The law of the new labels is exact for a group: a sum of
-        beta-binomials, mixed over the nodes. For the whole pool it is a mixture of normal
-        laws of the same moments, whose error is small from some tens of labels on.
+        Ville (1939): the factor is a martingale where labels come as the earlier ones foretell, on
+        average over the truths that these leave plausible; Shafer, "Testing by betting" (2021). 1
+        over it is a p-value at any time; Holm (1979) over the groups.
     """
     then, now = thens[0], nows[0]
-    n = now.right + now.wrong
     asked = np.zeros(now.n_groups, dtype=bool)
-    asked[np.unique(now.group[n > 0])] = True
+    asked[np.unique(now.group[now.right + now.wrong > 0])] = True
     asked &= has_then
-    p, below, within, above = (np.full(now.n_groups, np.nan) for _ in range(4))
-    p[:] = 1.0
+    below, within, above = (np.full(now.n_groups, np.nan) for _ in range(3))
     for g in np.flatnonzero(asked).tolist():
-        own = cells_of(then, g)
-        p[g] = _mid_p(_law(then, g, n[own]), float(now.right[own].sum()))
         laws = [marginal(now, g), marginal(then, g)]
         below[g], within[g], above[g] = regions_of(laws, [(0, 1)], epsilon)[0]
-    adjusted = np.ones(now.n_groups)
-    adjusted[asked] = holm(p[asked])
+    told = np.flatnonzero(asked[now.group] & (now.right + now.wrong > 0))
+    p, adjusted = np.ones((2, now.n_groups))
+    p[asked] = _p_values(_by_group(_chances(then, now, told), then))[asked]
+    adjusted[has_then] = np.minimum(_SHARES * holm(p[has_then]), 1.0)
     is_sure = np.nan_to_num(np.fmax(below, above)) >= SURE
     changed = asked & (adjusted <= LEVEL) & is_sure
-    told = asked[now.group] & (n > 0)
-    whole_p = _of_all([_labels_to_come(b, n, told) for b in _equally(thens)], now.right[told].sum())
+    logs = [_of_all(_chances(b, now, told), b) for b in _equally(thens)]
+    whole_p = min(_SHARES * float(_p_values(special.logsumexp(logs, axis=0))), 1.0)
     was, is_now = moments(then), moments(now)
     centre = np.where(asked, is_now.mean - was.mean, np.nan)
     sd = np.sqrt(is_now.variance + was.variance)
@@ -110,7 +117,7 @@ def change(
 
 
 def holm(p: Floats) -> Floats:
-    """(n,) p-values adjusted so that at most a share `alpha` of all looks is ever below `alpha`.
+    """(n,) p-values adjusted: any false one is at or below alpha with a probability <= alpha.
 
     >>> holm(np.array([0.01, 0.04, 0.5])).round(4).tolist()
     [0.03, 0.08, 0.5]
@@ -122,43 +129,45 @@ def holm(p: Floats) -> Floats:
     return adjusted
 
 
-def _law(then: Belief, g: int, n: Counts) -> Floats:
-    """The probabilities of 0, 1, ... right ones among so many labels in each cell of a group."""
-    own = cells_of(then, g)
-    labels = np.rint(n).astype(np.int64)
-    weight = moments(then).weight[g]
-    return mixed_law(labels, then.alpha[own], then.beta[own], weight).pmf
+def _chances(then: Belief, now: Belief, told: NDArray[np.intp]) -> Floats:
+    """(S, G, V) log probabilities of the new labels given each node: unchanged, then by each bet.
+
+    Args:
+        told: the cells whose labels count.
+    """
+    a, b = then.alpha[told], then.beta[told]
+    total = a + b
+    right, wrong = rising(now.right[told]), rising(now.wrong[told])
+    was = np.clip(a / total, _LEAST_RATE, 1 - _LEAST_RATE)
+    logit = special.logit(was)
+    rates = [was, *(special.expit(logit + by) for by in _SHIFTS), *(was * (1 - x) for x in _LAPSES)]
+    chances = np.zeros((len(rates), then.n_groups, a.shape[1]))
+    whatever = log_rising(total, rising(now.right[told] + now.wrong[told]))[0]
+    for rate, chance in zip(rates, chances, strict=True):
+        logs = log_rising(total * rate, right)[0] + log_rising(total * (1 - rate), wrong)[0]
+        np.add.at(chance, then.group[told], logs - whatever)
+    return chances
 
 
-def _mid_p(mass: Floats, seen: float) -> float:
-    x = round(seen)
-    below, at = float(mass[:x].sum()), float(mass[x])
-    return min(1.0, 2 * min(below + at / 2, 1 - below - at / 2))
+def _by_group(chances: Floats, then: Belief) -> Floats:
+    """(S, G) log probabilities of each group's labels."""
+    logs: Floats = special.logsumexp(chances + np.log(then.node), axis=2)
+    return logs
 
 
-def _labels_to_come(then: Belief, n: Counts, told: NDArray[np.bool_]) -> tuple[float, float]:
-    """Mean and variance of the right ones among all new labels."""
-    a, c = then.alpha[told], then.beta[told]
-    total, labels = a + c, n[told][:, None]
-    rate = a / total
-    of, weight = then.group[told], moments(then).weight
-    means = np.zeros((then.n_groups, a.shape[1]))
-    spreads = np.zeros_like(means)
-    np.add.at(means, of, labels * rate)
-    np.add.at(spreads, of, labels * rate * (1 - rate) * (total + labels) / (total + 1))
-    mean = (weight * means).sum(axis=1, keepdims=True)
-    variance = (weight * (spreads + (means - mean) ** 2)).sum()
-    return float(mean.sum()), float(variance)
+def _of_all(chances: Floats, then: Belief) -> Floats:
+    """(S,) log probabilities of all labels."""
+    if then.metric.pooled:  # one node for all groups
+        return _by_group(chances.sum(axis=1, keepdims=True), then)[:, 0]
+    total: Floats = _by_group(chances, then).sum(axis=1)
+    return total
 
 
-def _of_all(laws: Sequence[tuple[float, float]], seen: float) -> float:
-    """Two-sided p-value of a count under a mixture of normal laws."""
-    below = [
-        float(special.ndtr((seen - mean) / variance**0.5)) if variance > 0 else 0.5
-        for mean, variance in laws
-    ]
-    share = float(np.mean(below))
-    return 2 * min(share, 1 - share)
+def _p_values(logs: Floats) -> Floats:
+    """(...,) 1 over the factor that the bets win, at most 1, of log probabilities (S, ...)."""
+    won = special.logsumexp(logs[1:], axis=0) - np.log(len(logs) - 1) - logs[0]
+    p: Floats = np.exp(-np.maximum(won, 0.0))
+    return p
 
 
 def _difference(thens: Sequence[Belief], nows: Sequence[Belief]) -> tuple[float, float]:

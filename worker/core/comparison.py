@@ -1,12 +1,14 @@
 """Whether one group is practically less, equally or more accurate than another."""
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.belief import Belief, group_size, unlabelled
 from worker.core.counts import LawCache
+from worker.core.joint import correlations
 from worker.core.laws import laws_after
 from worker.core.marginals import Marginal
 from worker.core.mixing import mixed
@@ -25,7 +27,8 @@ _last = LawCache(1 << 22)
 def region(b: Belief, g1: int, g2: int, epsilon: float) -> Region:
     """P(Delta < -epsilon), P(|Delta| <= epsilon), P(Delta > epsilon), Delta = theta_g1 - theta_g2.
 
-    Exact for the finite population, within 1e-8 for the infinite one. A difference counts as inside
+    Where groups are independent, exact for the finite population and within 1e-8 for the infinite
+    one; what groups share correlates them (`regions_of`). A difference counts as inside
     up to epsilon + 1e-12, because the rounding of k1/N1 - k2/N2 must not decide.
 
     Raises:
@@ -33,7 +36,8 @@ def region(b: Belief, g1: int, g2: int, epsilon: float) -> Region:
     """
 
     def plain(of: Belief) -> Floats:
-        return np.array(regions_of([marginal(of, g1), marginal(of, g2)], [(0, 1)], epsilon)[0])
+        laws = [marginal(of, g1), marginal(of, g2)]
+        return np.array(regions_of(laws, [(0, 1)], epsilon, correlations(of, ((g1, g2),)))[0])
 
     below, within, above = mixed(b, plain).tolist()
     return below, within, above
@@ -47,19 +51,21 @@ def regions(b: Belief, pairs: Pairs, epsilon: float) -> list[Region]:
     if b.variants:
         shares = mixed(b, lambda of: np.array(regions(of, pairs, epsilon)))
         return list(map(tuple, shares.tolist()))
-    laws = marginals(b)
-    known: tuple[list[Marginal | None], list[Region]] | None = _last.get((pairs, epsilon))
-    if known is None or len(known[0]) != len(laws):
+    laws, rho = marginals(b), correlations(b, pairs)
+    known: tuple[list[Marginal | None], Any, list[Region]] | None = _last.get((pairs, epsilon))
+    if known is None or len(known[0]) != len(laws) or (rho is None) != (known[1] is None):
         is_new, found = [True] * len(laws), [(0.0, 0.0, 0.0)] * len(pairs)
     else:
         is_new = [law != before for law, before in zip(laws, known[0], strict=True)]
-        found = known[1].copy()
-    at = [i for i, (g1, g2) in enumerate(pairs) if is_new[g1] or is_new[g2]]
+        found = known[2].copy()
+    moved = np.zeros(len(pairs), dtype=bool) if rho is None or known is None else rho != known[1]
+    at = [i for i, (g1, g2) in enumerate(pairs) if is_new[g1] or is_new[g2] or moved[i]]
     if at:
-        for i, new in zip(at, regions_of(laws, [pairs[i] for i in at], epsilon), strict=True):
+        some = None if rho is None else rho[at]
+        for i, new in zip(at, regions_of(laws, [pairs[i] for i in at], epsilon, some), strict=True):
             found[i] = new
         n_floats = 20 * len(pairs) + sum(law.n_floats for law in laws if law is not None)
-        _last.put((pairs, epsilon), (laws, found.copy()), n_floats)
+        _last.put((pairs, epsilon), (laws, rho, found.copy()), n_floats)
     return found
 
 
@@ -118,7 +124,10 @@ def lookahead(
             at = len(laws)
             laws += laws_after(b, cell)
             pairs += [(at, 1), (at + 1, 1)] if side == 0 else [(0, at), (0, at + 1)]
-    now, *rest = map(max, regions_of(laws, pairs, epsilon))
+    # a label moves what is known of a group, hardly how it is joined to the other one
+    joined = correlations(b, ((g1, g2),))
+    rho = None if joined is None else np.repeat(joined, len(pairs))
+    now, *rest = map(max, regions_of(laws, pairs, epsilon, rho))
     outcomes, expected = iter(rest), [now, now]
     for side, cell in enumerate(cells):
         if cell is not None:

@@ -22,6 +22,7 @@ BANDWIDTH = 0.05  # standard deviation of the weights, in places: about ten wind
 _BLOCK = 1 << 21  # numbers held at once while drawing
 _MOST_NUMBERS = 1 << 26  # drawn in all, as long as a hundred draws are left
 _MOST_WORLDS = 8  # fitted: each takes as long as a pool without doubt
+_FEW = 9.0  # variance of a sum: from there on both ends are three standard deviations away
 _MOST_BLANK = 256  # groups without labels that have a level each
 
 
@@ -130,6 +131,7 @@ def right_answers(
     rng: np.random.Generator,
     n_draws: int = 400,
     by: Ints | None = None,
+    tells: NDArray[np.bool_] | None = None,
 ) -> Floats:
     """(n, T) posterior draws of the right answers at every place, once all items are labelled.
 
@@ -142,12 +144,14 @@ def right_answers(
             worlds; one, if nothing is in doubt. At most 8 of them are looked at.
         n_draws: a quantile's standard error is about a 30th of the band's width at 400.
         by: (N,) in 0..S-1: the answers are summed by it instead, (n, S).
+        tells: (n,) whether a labelled item tells of the others; None if all do.
     """
     by = at.of_item if by is None else by
     n_sums = int(by.max()) + 1
     left = np.ones(group.size)
     left[rows] = 0
-    group, n_groups = _lumped(at, group, rows)
+    told = rows if tells is None else rows[tells]
+    group, n_groups = _lumped(at, group, told)
     about = design(at.at, at.logit, at.items, group_logits(at, group, n_groups))
     code = group + n_groups * at.of_item
     n_codes = n_groups * at.items.size
@@ -156,7 +160,7 @@ def right_answers(
     open_place, open_group = np.divmod(own_code, n_groups)
     n_open = np.bincount(of_open).astype(np.float64)
     part = _Part(of_sum, open_place, open_group, n_open)
-    codes, of = np.unique(code[rows], return_inverse=True)
+    codes, of = np.unique(code[told], return_inverse=True)
     place, own = np.divmod(codes, n_groups)
     items = np.bincount(of, minlength=codes.size).astype(np.float64)
     worlds = right[np.linspace(0, len(right) - 1, min(len(right), _MOST_WORLDS)).astype(int)]
@@ -164,7 +168,8 @@ def right_answers(
     drawn = []
     for w, world in enumerate(worlds):
         share = n_draws * (w + 1) // len(worlds) - n_draws * w // len(worlds)
-        known = np.bincount(of, weights=world, minlength=codes.size).astype(np.float64)
+        seen = world if tells is None else world[tells]
+        known = np.bincount(of, weights=seen, minlength=codes.size).astype(np.float64)
         labels = Labels(place, own, known, items)
         there = np.bincount(by[rows], weights=world, minlength=n_sums)
         drawn.append(_completed(about, labels, part, n_sums, rng, share) + there)
@@ -223,8 +228,9 @@ def _completed(
 ) -> Floats:
     """(n, S) right answers among the items without labels.
 
-    The sum over many items is drawn as normal, with the mean and the variance that it
-    has: a binomial for each of the parts would take ten times as long.
+    The sum over many items is drawn as normal, with the mean and the variance that it has: a
+    binomial for each of the parts would take ten times as long. Over few, where a normal would
+    leave what is possible and lose its mean when it is held back, it is one binomial.
     """
     total = np.zeros((n_draws, n_sums))
     if not part.place.size:
@@ -237,6 +243,8 @@ def _completed(
         spread = np.add.reduceat(chance * (1 - chance) * part.items, begin, axis=1)
         most = np.add.reduceat(part.items, begin)
         drawn = mean + np.sqrt(spread) * rng.standard_normal(mean.shape)
-        total[done : done + len(chance), filled] = np.clip(drawn, 0, most)
+        few = rng.binomial(most.astype(np.int64), np.minimum(mean / most, 1.0))
+        drawn = np.where(spread < _FEW, few, np.clip(drawn, 0, most))
+        total[done : done + len(chance), filled] = drawn
         done += len(chance)
     return total

@@ -4,9 +4,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from worker.core.belief import Belief, Counts, Ints, filled_groups, group_size, starts, unlabelled
+from worker.core.joint import joint_loadings
 from worker.core.moments import moments
+from worker.core.shared import held_inside, own_part
 
 Floats = NDArray[np.float64]
 _BLOCK = 1 << 21  # numbers held at once while drawing
@@ -28,7 +31,7 @@ def draw(b: Belief, rng: np.random.Generator, n: int) -> Floats:
         drawn = [draw(v, rng, len(share)) for v, share in zip(b.variants, shares, strict=True)]
         return np.concatenate(drawn)
     n_kinds = b.errors.counts.shape[1] if b.errors is not None else 0
-    width = b.group.size * (1 + (n_kinds if b.metric.kind in ("cost", "tpr", "difference") else 0))
+    width = b.group.size * (1 + (n_kinds if b.metric.kind in ("cost", "tpr") else 0))
     step = max(1, _BLOCK // width)
     blocks = [_drawn(b, rng, min(step, n - at)) for at in range(0, n, step)]
     values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
@@ -59,11 +62,36 @@ def draw_rates(
         below = np.cumsum(weight[b.group[0]])
         node = np.searchsorted(below[:-1], rng.random(n))[:, None].repeat(b.n_groups, axis=1)
     else:
-        node = (rng.random((n, b.n_groups, 1)) > np.cumsum(weight, axis=1)[:, :-1]).sum(axis=2)
+        node = _nodes_of_groups(b, rng, n, weight)
     cell = np.arange(b.group.size) if cells is None else cells
     of = node[:, b.group[cell]]
     rates: Floats = rng.beta(b.alpha[cell, of] + b.right[cell], b.beta[cell, of] + b.wrong[cell])
     return rates
+
+
+def _nodes_of_groups(
+    b: Belief, rng: np.random.Generator, n: int, weight: Floats
+) -> NDArray[np.intp]:
+    """(n, G) a node of every group: what groups share moves all of them up or down together."""
+    load = joint_loadings(b)
+    if not load.any() or b.node.ndim > 1:
+        at = rng.random((n, b.n_groups))
+    else:
+        at = _joint_uniforms(b, rng, n, load)
+    nodes: NDArray[np.intp] = (at[:, :, None] > np.cumsum(weight, axis=1)[:, :-1]).sum(axis=2)
+    return nodes
+
+
+def _joint_uniforms(b: Belief, rng: np.random.Generator, n: int, load: Floats) -> Floats:
+    """(n, G) uniform numbers, correlated as the nodes of the groups are."""
+    # what is shared lies between the nodes, and so is more of that than of the whole
+    known = moments(b)
+    between = known.variance / np.maximum(known.between, 1e-18)
+    load = held_inside(load * np.sqrt(np.nan_to_num(between))[:, None])
+    z = rng.standard_normal((n, b.n_groups)) * own_part(load)
+    z += rng.standard_normal((n, load.shape[1])) @ load.T
+    at: Floats = special.ndtr(z)
+    return at
 
 
 def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
@@ -77,8 +105,6 @@ def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
     if kind == "ece":
         return _calibration_errors(b, right)
     errors = _errors(b, rng, right)
-    if kind == "difference":
-        return _shares(b, right - errors[:, :, 0])
     if kind == "cost":
         worth = right * b.metric.values[:, 0] + (errors * b.metric.values[:, 1:]).sum(axis=2)
         return _shares(b, worth)

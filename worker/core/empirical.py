@@ -12,14 +12,21 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from worker.core.rising import Rising, log_rising, rising
+from worker.core.shared import Shared, effect_density
 
 Floats = NDArray[np.float64]
 
-# The nodes of the group effect: a standard normal on 13 points.
-GRID = np.linspace(-3.0, 3.0, 13)
-NODE = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
+# The nodes of the group effect, in its standard deviations: 15, half of one apart in the middle.
+GRID: Floats = 1.84 * np.sinh(np.linspace(-1.9, 1.9, 15, dtype=np.float64))
+NODE: Floats = effect_density(GRID) * np.gradient(GRID)
+NODE /= NODE.sum()
 
 LEAST_RATE = 1e-4
+_TAU_POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
+_OF_SCALE = 0.16  # variance of the log of a Student's t's random scale, 4 degrees of freedom
+_LEAST_OWN = (
+    0.3  # of the axis, whose nodes are 0.5 apart: narrower, a group would jump between them
+)
 _FAR = 8.0  # standard deviations: no fit ends there, but a step of the search may
 _STEP = 1e-3  # of finite differences, in standard deviations of the weak priors
 
@@ -38,7 +45,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameters:
-    """theta_c | u ~ Beta(s_c mu, s_c (1 - mu)), u ~ N(0, 1), where
+    """theta_c | u ~ Beta(s_c mu, s_c (1 - mu)), u of `shared.effect_density`, where
     mu = (1 - lapse) expit(a + b cell + d group + tau u), s_c = s (4 m (1 - m))^-1/2, m = mu(u = 0).
 
     The lapse is the share of items that are wrong however sure the classifier is: wrong labels,
@@ -60,8 +67,9 @@ class Hyperparameters:
 
 # Weak normal priors (mean, standard deviation) on the six, in their order: enough to hold the fit
 # while labels are few, to be overruled by some tens of them. Means and spreads are those of the
-# eight sets' own fits, rounded and widened.
-WEAK = np.array([[0.0, 1.0], [0.9, 0.5], [0.2, 0.5], [4.0, 1.0], [-1.5, 0.7], [-6.0, 1.0]])
+# eight sets' own fits, rounded and widened, that of b until a classifier twice as sure as it says
+# is still believed (`make calibration`, underconfident).
+WEAK = np.array([[0.0, 1.0], [0.9, 0.7], [0.2, 0.5], [4.0, 1.0], [-1.5, 0.8], [-6.0, 1.0]])
 
 
 CERTAIN = np.zeros((6, 6))
@@ -89,20 +97,68 @@ def prior_of(
             shifted, in logits, and what is left of its variance (`worker.core.siblings`).
 
     What is not known of them widens the prior of every group: the variance of a cell's curve adds
-    to the group effect's, and the lapse, 1 / s and tau^2 take their means under log-normals. Groups
-    stay independent given the labels, though what is uncertain is the same for all of them; so the
-    error of one group is stated rightly, that of a sum over groups is not.
+    to the group effect's, and the lapse, 1 / s and tau^2 take their means under log-normals. What
+    of that is the same for all groups, says `shared_of`.
     """
     x = np.stack([np.ones(scores.cell.size), scores.cell, scores.group])
     of_curve = np.einsum("ic,ij,jc->c", x, covariance[:3, :3], x)
-    of_s, of_tau, of_lapse = np.diag(covariance)[3:]
+    of_s, _, of_lapse = np.diag(covariance)[3:]
     shift, left = (0.0, 1.0) if level is None else (level[0][:, None], level[1])
-    tau = np.sqrt(left * np.exp(2 * (h.log_tau + of_tau)) + np.maximum(of_curve, 0.0))
+    tau = _sd_of_effect(h, covariance, np.maximum(of_curve, 0.0), left)
     lapse = np.exp(h.log_lapse + of_lapse / 2)
     centre = (h.a * x[0] + h.b * x[1] + h.d * x[2])[:, None]
     mu = rate_of(special.expit(centre + shift + tau[:, None] * GRID), lapse)
     s = np.exp(h.log_s - of_s / 2) * closeness(rate_of(special.expit(centre), lapse))
     return s * mu, s * (1 - mu), NODE
+
+
+def shared_of(
+    fit: Fit,
+    scores: Scores,
+    size: NDArray[np.int64],
+    group: NDArray[np.int64],
+    n_groups: int,
+    level: tuple[Floats, Floats] | None = None,
+) -> Shared:
+    """What of `prior_of` is common to all groups: the uncertainty of the curve.
+
+    On the axis of the nodes, in standard deviations of curve and group effect together. A group
+    stands for its cells by the slopes of their accuracies, weighted by their items. Of the group
+    effect itself only tau is uncertain, a log-normal of three points.
+
+    Args:
+        size, group: (C,) items, and index of its group, ascending. level: as of `prior_of`.
+
+    Source:
+        Laplace's approximation, as Kass & Steffey, "Approximate Bayesian inference in conditionally
+        independent hierarchical models" (1989), who keep the first two moments; here the nodes of
+        every group are weighed given the curve, and averaged over it.
+    """
+    h, x = fit.mode, np.stack([np.ones(scores.cell.size), scores.cell, scores.group])
+    spread, axes = np.linalg.eigh(fit.covariance[:3, :3])
+    along = (axes * np.sqrt(np.maximum(spread, 0.0))).T @ x  # (3, C) logits
+    left = 1.0 if level is None else level[1]
+    times = _TAU_POINTS * np.sqrt(fit.covariance[4, 4] + _OF_SCALE)
+    sd = _sd_of_effect(h, fit.covariance, (along**2).sum(axis=0), left)
+    middle = special.expit(h.a + h.b * scores.cell + h.d * scores.group)
+    slope = size * np.maximum(middle * (1 - middle), LEAST_RATE)
+
+    def of_groups(cells: Floats) -> Floats:
+        return np.bincount(group, weights=slope * cells, minlength=n_groups).astype(np.float64)
+
+    whole = np.maximum(of_groups(sd), 1e-300)
+    load = np.stack([of_groups(cells) for cells in along], axis=1) / whole[:, None]
+    tau = of_groups(np.sqrt(left) * np.ones(group.size)) / whole * np.exp(h.log_tau)
+    own: Floats = np.maximum(tau[:, None] * np.exp(times), _LEAST_OWN)
+    return Shared(load, own, GRID)
+
+
+def _sd_of_effect(
+    h: Hyperparameters, covariance: Floats, of_curve: Floats, left: Floats | float
+) -> Floats:
+    """(C,) standard deviation of curve and group effect together, in logits."""
+    sd: Floats = np.sqrt(left * np.exp(2 * (h.log_tau + covariance[4, 4])) + of_curve)
+    return sd
 
 
 def rate_of(curve: Floats, lapse: float) -> Floats:
@@ -118,23 +174,6 @@ def closeness(m: Floats) -> Floats:
 def _moves(rate: Floats) -> NDArray[np.bool_]:
     """Where a rate is not held at its bounds."""
     return (rate > LEAST_RATE) & (rate < 1 - LEAST_RATE)
-
-
-def shared_prior(scores: Scores) -> tuple[Floats, Floats, Floats]:
-    """alpha (C, U), beta (C, U) and node (U,) of a curve that is the same for the whole pool.
-
-    For the pool's ECE, a sum over bins, whose error lies in what they have in common: the nodes are
-    a grid over intercept and slope, and no fit is needed. Both are about as spread as in the weak
-    priors, with the tails of Student's t of 3 degrees: some classifiers are far off.
-    """
-    a, b = np.meshgrid(np.linspace(-6, 6, 25), np.linspace(-2.5, 4, 10), indexing="ij")
-    weight = ((1 + a**2 / 3) * (1 + b**2 / 3)).ravel() ** -2
-    slope = np.maximum(WEAK[1, 0] + 0.4 * b.ravel(), 0.05)
-    lapse = np.exp(WEAK[5, 0])
-    mu = rate_of(special.expit(0.6 * a.ravel() + slope * scores.cell[:, None]), lapse)
-    middle = rate_of(special.expit(WEAK[1, 0] * scores.cell[:, None]), lapse)
-    s = np.exp(WEAK[3, 0]) * closeness(middle)
-    return s * mu, s * (1 - mu), weight / weight.sum()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,7 +252,7 @@ def fit(
 
     Source:
         Empirical Bayes by the beta-binomial marginal likelihood; the group effect is integrated
-        over its 13 nodes.
+        over its nodes.
     """
     return fit_to(evidence(right, wrong, group, scores))[0]
 

@@ -47,8 +47,9 @@ def with_history(
     """The prior that earlier labels make of a prior, under every discount.
 
     Given the discount d and the node u of its group, a cell's rate is Beta(alpha_u + d right,
-    beta_u + d wrong); the node's probability is node_u times the d-th power of what the group's
-    earlier labels say of it, normalised for each d. So the earlier labels are used once, and a
+    beta_u + d wrong); the node's probability is node_u times the mean, over the rates that the
+    node expects, of the d-th power of the likelihood of the group's earlier labels, normalised for
+    each d. So the earlier labels are used once, and a
     discount is weighed by the new labels alone.
 
     Args:
@@ -132,7 +133,7 @@ def drift(b: Belief, rate: Floats) -> Floats:
 
     Source:
         Importance sampling from Dirichlet(1/2, ..., 1/2) by the marginal likelihood of the new
-        labels, at 2,000 points that are always the same, and at its corners.
+        labels, at 2,000 points that are always the same.
     """
     if b.metric.pooled:  # one discount for all
         weight = weight_of_discounts(b)[:1] / rate

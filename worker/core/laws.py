@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from worker.core.belief import Belief, Counts, cells_of, group_size, starts, unlabelled
 from worker.core.coarse import LARGEST_EXACT, coarse_law, step_of
 from worker.core.counts import CountLaw, LawCache, law_of, mixed_law, mixed_laws, mixed_laws_after
+from worker.core.differences import law_of_difference
 from worker.core.drawing import draw
-from worker.core.lattice import difference_law
 from worker.core.marginals import BetaMarginal, FiniteMarginal, Marginal, SampledMarginal
 from worker.core.metrics import AFFINE, Errors, Metric
 from worker.core.mixing import law_in_doubt, weighed
@@ -47,7 +47,7 @@ def law_of_group(b: Belief, g: int) -> Marginal:
     """The law of a group with items; the same object for the same tally, while it is kept."""
     if b.variants:
         return law_in_doubt([(weight, law_of_group(variant, g)) for weight, variant in weighed(b)])
-    if b.metric.kind == "difference" and b.population == "finite":
+    if b.metric.kind == "difference":
         return _difference(b, g)
     if not _is_exact(b, g):
         return _sampled(b, g)
@@ -203,19 +203,17 @@ def _count(cells: _Cells) -> CountLaw:
 
 
 def _difference(b: Belief, g: int) -> FiniteMarginal:
-    """Of a finite population; how far it is exact says `worker.core.lattice`."""
+    """How far it is exact says `worker.core.differences`."""
     own, errors = cells_of(b, g), b.errors
     assert errors is not None, "checked when the belief was made"
-    key = _key(b, g), errors.counts[own].tobytes(), errors.prior[own].tobytes()
+    key = _key(b, g), errors.counts[own].tobytes(), b.metric.common[g].tobytes()
     law: FiniteMarginal | None = _laws.get(key)
     if law is None:
-        left = unlabelled(b)[own]
-        a, c, first, _ = _raising(b, own)
-        weight = moments(b).weight[g] if b.node.size > 1 else b.node
-        count = difference_law(left, a, c, errors.counts[own] + errors.prior[own], weight)
-        known = float(first.sum() - errors.counts[own, 0].sum() - left.sum())
+        weight, left = moments(b).weight[g], int(unlabelled(b)[own].sum())
+        count = law_of_difference(weight, moments(b).to_come[:, g], left)
+        known = float(b.right[own].sum() - errors.counts[own, 0].sum() - left)
         law = FiniteMarginal(count, known, int(group_size(b)[g]))
-        _laws.put(key, law, law.n_floats + a.size)
+        _laws.put(key, law, law.n_floats + b.alpha[own].size)
     return law
 
 
@@ -246,6 +244,6 @@ def _only(b: Belief, g: int, cells: slice) -> Belief:
         np.zeros(cells.stop - cells.start, np.int64), b.size[cells], b.right[cells],
         b.wrong[cells], b.alpha[cells], b.beta[cells], 1, b.population,
         b.node if b.node.ndim == 1 else b.node[g],
-        Metric(m.kind, m.score[cells], m.unit[cells], m.values[cells], m.pooled),
+        Metric(m.kind, m.score[cells], m.unit[cells], m.values[cells], pooled=m.pooled),
         Errors(errors.counts[cells], errors.prior[cells]) if errors else None,
     )  # fmt: skip

@@ -30,9 +30,6 @@ def line_of(b: Belief, part: Part, cells: slice) -> tuple[Floats, Costs | None, 
     if kind == "bias":
         score = sums(part, np.nan_to_num(b.metric.score[cells]) * b.size[cells]) / part.size
         return np.full((n_cells, 1), -1.0), None, score
-    if kind == "difference":
-        worths = np.tile([-1.0, 0.0], (n_cells, 1))
-        return np.ones((n_cells, 1)), costs_of(b, cells, worths), nothing
     if kind == "cost":
         values = b.metric.values[cells]
         return values[:, :1], costs_of(b, cells, values[:, 1:]), nothing

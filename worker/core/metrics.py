@@ -33,9 +33,11 @@ class Metric:
     difference the accuracy of one model less that of another, on the same items
 
     score: (C,) mean score of each cell's items, in [0, 1]; bias and ece.
-    unit: (C,) whole, ascending within a group: the bin of each cell (ece), or whether its items are
-        predicted positive, 0 or 1 (tpr).
+    unit: (C,) whole, ascending within a group: the bin of each cell (ece), whether its items are
+        predicted positive, 0 or 1 (tpr), or whether the two models agree on them (difference).
     values: (C, 1 + L) cost of a right answer and of each kind of error (cost).
+    common: (G, 3) pseudo-counts of the Dirichlet of what all cells of a group have in common, where
+        models disagree: the first is right, the second, neither (difference).
     pooled: the sum over the groups, weighted by their shares of the pool, is what is asked (the
         ECE of a pool whose groups are its bins, and every measure).
     level: of the interval of that sum; the narrowest one for a measure.
@@ -52,6 +54,7 @@ class Metric:
     score: Floats = field(default_factory=_nothing)
     unit: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     values: Floats = field(default_factory=_nothing)
+    common: Floats = field(default_factory=_nothing)
     pooled: bool = False
     level: float = 0.95
 
@@ -113,7 +116,7 @@ def check_fit(metric: Metric, n_cells: int, errors: Errors | None) -> None:
     """
     needed = {
         "score": metric.kind in ("bias", "ece"),
-        "unit": metric.kind in ("ece", "tpr"),
+        "unit": metric.kind in ("ece", "tpr", "difference"),
         "values": metric.kind == "cost",
     }
     for name, is_needed in needed.items():

@@ -4,7 +4,7 @@ All are closed forms. One label changes one group, so that a simulation, and a t
 several items, work out anew what belongs to that group only.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from worker.core.belief import Belief, cells_of, filled_groups, group_size
 from worker.core.calibration import calibration_error
 from worker.core.confusion import confusion
+from worker.core.differences import differences
 from worker.core.judged.known import Known
 from worker.core.linear import line_of, linear, linear_drop
 from worker.core.parts import centred_means, mixed, part_of
@@ -32,7 +33,11 @@ class Moments:
         cells without unlabelled items. If the metric is pooled, of the groups' weighted sum.
     rate: (C,) probability that the next label in the cell is a right answer.
     weight: (G, U) posterior probabilities of the nodes; the prior's for groups without items.
+    between: (G,) the part of the variance that lies between the nodes.
+    moved: (G, R) how far the mean moves with each of what groups share. rate_moved: (C, R) likewise
+        the rate.
     total: mean and variance of the groups' sum, weighted by their shares; if the metric is pooled.
+    to_come: (3, G, U) first, second and spread of `worker.core.differences`; of a difference.
     """
 
     mean: Floats
@@ -40,7 +45,11 @@ class Moments:
     drop: Floats
     rate: Floats
     weight: Floats
+    between: Floats
+    moved: Floats
+    rate_moved: Floats
     total: tuple[float, float] | None = None
+    to_come: Floats = field(default_factory=lambda: np.zeros((3, 0, 0)))
 
 
 def moments(b: Belief) -> Moments:
@@ -74,6 +83,9 @@ def _of_votes(b: Belief, judged: Known) -> Moments:
         drop=judged.drops(),
         rate=(b.right + 1) / (b.right + b.wrong + 2),
         weight=_nodes(b),
+        between=np.zeros(b.n_groups),
+        moved=np.zeros((b.n_groups, 0)),
+        rate_moved=np.zeros((b.group.size, 0)),
         total=(float(total.mean()), float(total.var())),
     )
 
@@ -110,7 +122,11 @@ def _in_doubt(b: Belief, own: Moments) -> Moments:
 def _fresh(b: Belief) -> Moments:
     g, c = b.n_groups, b.group.size
     blank = np.full(g, np.nan)
-    of_all = Moments(blank, blank.copy(), np.zeros(c), np.zeros(c), _nodes(b))
+    r = 0 if b.shared is None else b.shared.load.shape[1]
+    of_all = Moments(
+        blank, blank.copy(), np.zeros(c), np.zeros(c), _nodes(b), np.zeros(g), np.zeros((g, r)),
+        np.zeros((c, r)), None, np.zeros((3, g, b.node.shape[-1])),
+    )  # fmt: skip
     filled = filled_groups(b)
     total = _work_out(b, of_all, filled, slice(0, c)) if filled.size else None
     return replace(of_all, total=total)
@@ -123,8 +139,9 @@ def _nodes(b: Belief) -> Floats:
 
 def _refreshed(b: Belief, old: Moments, groups: tuple[int, ...]) -> Moments:
     new = Moments(
-        old.mean.copy(), old.variance.copy(), old.drop.copy(), old.rate.copy(), old.weight.copy()
-    )
+        old.mean.copy(), old.variance.copy(), old.drop.copy(), old.rate.copy(), old.weight.copy(),
+        old.between.copy(), old.moved.copy(), old.rate_moved.copy(), None, old.to_come.copy(),
+    )  # fmt: skip
     for g in groups:
         _work_out(b, new, np.array([g]), cells_of(b, g))
     return new
@@ -134,6 +151,14 @@ def _work_out(
     b: Belief, into: Moments, groups: NDArray[np.intp], cells: slice
 ) -> tuple[float, float] | None:
     """Fill in what belongs to some groups; return mean and variance of the pooled sum, if any."""
+    if b.metric.kind == "difference":
+        found = differences(b, groups, cells)
+        expected, between, within = mixed(found.weight, found.mean, found.variance)
+        into.mean[groups], into.variance[groups] = expected, between + within
+        into.weight[groups], into.between[groups] = found.weight, between
+        into.rate[cells], into.drop[cells] = found.rate, found.drop
+        into.to_come[:, groups] = found.first, found.second, found.spread
+        return None
     total = None
     part = part_of(b, groups, cells)
     rate = part.rho[:, 0] if b.node.size == 1 else (part.weight[part.of] * part.rho).sum(axis=1)
@@ -146,9 +171,9 @@ def _work_out(
             share = (part.size / group_size(b).sum())[:, None]
             sums, spreads = (share * mean).sum(axis=0), (share**2 * variance).sum(axis=0)
             weight = part.weight[0]
-            expected = float(weight @ sums)
-            total = expected, float(weight @ (spreads + (sums - expected) ** 2))
-            slope, centred = slope * share[part.of], np.tile(sums - expected, (len(slope), 1))
+            in_all = float(weight @ sums)
+            total = in_all, float(weight @ (spreads + (sums - in_all) ** 2))
+            slope, centred = slope * share[part.of], np.tile(sums - in_all, (len(slope), 1))
         drop = linear_drop(part, slope, None, centred, rate)
     elif b.metric.kind == "confusion":
         mean, variance, drop = confusion(b, part, cells, rate)
@@ -157,6 +182,12 @@ def _work_out(
         mean, variance = linear(b, part, cells, worth, costs)
         drop = linear_drop(part, worth, costs, centred_means(part, mean), rate)
         mean = mean + offset[:, None]
-    into.mean[groups], into.variance[groups] = mixed(part, mean, variance)
+    expected, between, within = mixed(part.weight, mean, variance)
+    into.mean[groups], into.variance[groups] = expected, between + within
+    into.between[groups] = between
+    into.moved[groups] = np.einsum(
+        "gu,gur->gr", np.broadcast_to(mean, part.weight.shape), part.tilt
+    )
+    into.rate_moved[cells] = np.einsum("cu,cur->cr", part.rho, part.tilt[part.of])
     into.drop[cells] = np.where(part.left[:, 0] > 0, drop, 0.0)
     return total

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from worker.core.counts import CountLaw
 from worker.core.marginals import BetaMarginal, FiniteMarginal, Marginal, first_above, first_from
+from worker.core.shared import scores
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -22,7 +24,10 @@ _BLOCK = 1 << 14  # atoms looked at together: few enough for the processor's own
 
 
 def regions_of(
-    laws: Sequence[Marginal | None], pairs: Sequence[tuple[int, int]], epsilon: float
+    laws: Sequence[Marginal | None],
+    pairs: Sequence[tuple[int, int]],
+    epsilon: float,
+    correlation: Floats | None = None,
 ) -> list[Region]:
     """P(x < y - epsilon), P(within epsilon) and P(x > y + epsilon) for pairs of values x, y.
 
@@ -30,6 +35,8 @@ def regions_of(
 
     Args:
         pairs: indices into `laws`.
+        correlation: (P,) of each pair's normal scores, inside (-1, 1): the values are joined by a
+            Gaussian copula, in which every atom of x stands at its middle. None: all independent.
 
     Raises:
         ValueError: the law of a pair is None, because its group is empty.
@@ -37,14 +44,22 @@ def regions_of(
     asked = sorted({g for pair in pairs for g in pair})
     counts = [law for g in asked if isinstance(law := laws[g], FiniteMarginal)]
     if len(counts) < len(asked):
-        return [_region(laws[g1], laws[g2], epsilon) for g1, g2 in pairs]
+        rhos = [0.0] * len(pairs) if correlation is None else correlation.tolist()
+        return [
+            _region(laws[g1], laws[g2], epsilon, rho)
+            for (g1, g2), rho in zip(pairs, rhos, strict=True)
+        ]
     of = np.searchsorted(asked, np.array(pairs, dtype=np.intp).reshape(-1, 2))
-    found = _of_counts(counts, of[:, 0], of[:, 1], epsilon)
+    found = _of_counts(counts, of[:, 0], of[:, 1], epsilon, correlation)
     return list(map(tuple, found.tolist()))
 
 
 def _of_counts(
-    laws: Sequence[FiniteMarginal], first: Indices, second: Indices, epsilon: float
+    laws: Sequence[FiniteMarginal],
+    first: Indices,
+    second: Indices,
+    epsilon: float,
+    correlation: Floats | None,
 ) -> Floats:
     """(P, 3) sums over the atoms of every pair's first law."""
     # All laws in a row, without their negligible tails: value and mass of every atom.
@@ -58,6 +73,9 @@ def _of_counts(
     # P(count >= k) of these counts and of the next: one number more a law
     at_least = np.concatenate([law.law.at_least[law.law.low : law.law.high + 2] for law in laws])
     shift = begin + np.arange(n.size) - low
+    if correlation is not None:
+        at_least = scores(at_least)
+        z = scores(np.concatenate([_middles(law.law.at_least, law.law) for law in laws]))
 
     found = np.empty((first.size, 3))
     for some in _blocks(n[first]):
@@ -72,17 +90,37 @@ def _of_counts(
             at_least[np.clip(count, low_y, last_y) + shift_y]
             for count in (first_from(x - epsilon, *of_y), first_above(x + epsilon, *of_y))
         )
+        if correlation is not None:
+            rho = np.repeat(correlation[some], n_atoms)
+            not_above, below = (_given(y_score, z[atom], rho) for y_score in (not_above, below))
         parts = np.stack([p * below, p * (not_above - below), p * (1 - not_above)])
         found[some] = np.add.reduceat(parts, starts, axis=1).T
     shares: Floats = found / found.sum(axis=1, keepdims=True)
     return shares
 
 
-def _region(first: Marginal | None, second: Marginal | None, epsilon: float) -> Region:
+def _middles(at_least: Floats, law: CountLaw) -> Floats:
+    """The probability of what lies below the middle of each atom, without the negligible ones."""
+    middle: Floats = (
+        1 - (at_least[law.low : law.high + 1] + at_least[law.low + 1 : law.high + 2]) / 2
+    )
+    return middle
+
+
+def _given(score: Floats, z: Floats, correlation: Floats | float) -> Floats:
+    """P(y above something), of which the score is known, given the score z of x."""
+    given: Floats = special.ndtr((score + correlation * z) / np.sqrt(1 - correlation**2))
+    return given
+
+
+def _region(
+    first: Marginal | None, second: Marginal | None, epsilon: float, correlation: float
+) -> Region:
     if first is None or second is None:
         raise ValueError("a group without items cannot be compared; leave it out.")
     if (
-        isinstance(first, BetaMarginal)
+        not correlation
+        and isinstance(first, BetaMarginal)
         and isinstance(second, BetaMarginal)
         and first.offset == second.offset
     ):
@@ -92,6 +130,9 @@ def _region(first: Marginal | None, second: Marginal | None, epsilon: float) -> 
     # reaches and exceeds widen the band by SLACK to both sides
     not_above = second.reaches(x - epsilon)
     below = second.exceeds(x + epsilon)
+    if correlation:
+        z = scores(np.cumsum(mass) - mass / 2)
+        not_above, below = (_given(scores(p), z, correlation) for p in (not_above, below))
     parts = np.array([mass @ below, mass @ (not_above - below), mass @ (1 - not_above)])
     p_below, p_within, p_above = (parts / parts.sum()).tolist()
     return p_below, p_within, p_above

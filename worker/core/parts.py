@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.belief import Belief, group_size, starts, unlabelled
+from worker.core.shared import N_POINTS, given_points, points
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +27,7 @@ class Part:
     gain: Floats  # (c, U) how far the expected number of right answers moves with a label
     total: Floats  # (c, U) pseudo-counts and labels
     weight: Floats  # (g, U)
+    tilt: Floats  # (g, U, R) how far the weights move with each of what the groups share
     known: Any  # (c,) labels that count as they are: all of them, or none
 
 
@@ -47,9 +49,9 @@ def part_of(b: Belief, groups: NDArray[np.intp], cells: slice) -> Part:
     counts = begins[groups + 1] - begins[groups]
     of = np.repeat(np.arange(groups.size), counts)
     size = np.maximum(group_size(b)[groups], 1).astype(np.float64)
-    weight = _weights(b, groups, cells, begin, a, total)
+    weight, tilt = _weights(b, groups, cells, begin, a, total)
     known = b.right[cells] if b.population == "finite" else np.zeros(left.shape[0])
-    return Part(size, of, begin, left, mass, rho, spread, gain, total, weight, known)
+    return Part(size, of, begin, left, mass, rho, spread, gain, total, weight, tilt, known)
 
 
 def _log_norm(b: Belief) -> Floats:
@@ -75,20 +77,51 @@ def _weights(
     begin: NDArray[np.intp],
     a: Floats,
     total: Floats,
-) -> Floats:
-    """(g, U) posterior probabilities of the nodes: their beta-binomial likelihoods, normalised."""
+) -> tuple[Floats, Floats]:
+    """(g, U) posterior probabilities of the nodes: their beta-binomial likelihoods, normalised.
+
+    And (g, U, R) how they move with what groups share. Given that, a group's labels weigh its own
+    part only; what all labels say of what is shared is in `Shared` already, and is not used twice.
+    """
+    n_shared = 0 if b.shared is None else b.shared.load.shape[1]
     if b.node.size == 1:
-        return np.ones((groups.size, 1))
-    likelihood = special.gammaln(a) + special.gammaln(total - a) - _log_norm(b)[cells]
+        return np.ones((groups.size, 1)), np.zeros((groups.size, 1, n_shared))
+    seen = np.flatnonzero(b.right[cells] + b.wrong[cells])  # the others are as likely at all nodes
+    likelihood = np.zeros(a.shape)
+    a, total = a[seen], total[seen]
+    told = special.gammaln(a) + special.gammaln(total - a) - _log_norm(b)[cells][seen]
     if not _has_even_strength(b):
-        likelihood += special.gammaln(b.alpha[cells] + b.beta[cells]) - special.gammaln(total)
+        strength = b.alpha[cells][seen] + b.beta[cells][seen]
+        told += special.gammaln(strength) - special.gammaln(total)
+    likelihood[seen] = told
     by_group = np.add.reduceat(likelihood, begin, axis=0)
     if b.metric.pooled:
         by_group = np.tile(by_group.sum(axis=0), (groups.size, 1))
-    logs = np.log(b.node if b.node.ndim == 1 else b.node[groups]) + by_group
-    weight = np.exp(logs - logs.max(axis=1, keepdims=True))
-    normalised: Floats = weight / weight.sum(axis=1, keepdims=True)
+    prior = b.node if b.node.ndim == 1 else b.node[groups]
+    if b.shared is None:
+        return _normalised(np.log(prior) + by_group), np.zeros((*by_group.shape, 0))
+    given = _normalised(by_group[:, None] + _given_points(b)[groups])
+    at = points(n_shared, N_POINTS) / N_POINTS
+    return given.mean(axis=1), given.transpose(0, 2, 1) @ at
+
+
+def _normalised(logs: Floats) -> Floats:
+    weight = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    normalised: Floats = weight / weight.sum(axis=-1, keepdims=True)
     return normalised
+
+
+def _given_points(b: Belief) -> Floats:
+    """(G, K, U) log prior probabilities of the nodes given each point of what is shared.
+
+    Where the nodes are pairs with an earlier label's discount, those of one discount keep their
+    probability.
+    """
+    assert b.shared is not None, "asked of beliefs that share something"
+    if "given_points" not in b._memo:
+        b._memo["given_points"] = given_points(b.shared, np.atleast_2d(b.node))
+    logs: Floats = b._memo["given_points"]
+    return logs
 
 
 def sums(part: Part, cells: Floats) -> Floats:
@@ -97,11 +130,11 @@ def sums(part: Part, cells: Floats) -> Floats:
     return total
 
 
-def mixed(part: Part, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """(g,) mean and variance over the nodes, of those (g, U) given each node."""
-    expected = (part.weight * mean).sum(axis=1)
-    spread = variance + (mean - expected[:, None]) ** 2
-    return expected, (part.weight * spread).sum(axis=1)
+def mixed(weight: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
+    """(g,) mean over the nodes, and the variance between and within them, of (g, U) given each."""
+    expected = (weight * mean).sum(axis=1)
+    between = (weight * (mean - expected[:, None]) ** 2).sum(axis=1)
+    return expected, between, (weight * variance).sum(axis=1)
 
 
 def centred_means(part: Part, mean: Floats) -> Floats:

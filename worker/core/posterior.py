@@ -1,13 +1,18 @@
 """What is known of every group's value: tally and prior, and what follows from them."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.belief import Belief, by_group, group_share, group_size, unlabelled
+from worker.core.joint import joint_loadings
 from worker.core.laws import N_DRAWS, joint_draws, law_of_group, laws_of_groups
 from worker.core.marginals import Marginal, SampledMarginal
+from worker.core.metrics import AFFINE
 from worker.core.mixing import mixed
 from worker.core.moments import moments
+from worker.core.shared import joined, spread_evenly
 
 Floats = NDArray[np.float64]
 
@@ -111,19 +116,49 @@ def distribution(b: Belief, g: int) -> tuple[Floats, Floats]:
 
 
 def interval(b: Belief, level: float = 0.95) -> Floats:
-    """(G, 2) equal-tailed credible interval of each group's value; nan for empty groups.
+    """(G, 2) credible interval of each group's value; nan for empty groups.
 
-    Holds at least `level`: more, where the possible values are few.
+    Equal-tailed; of an ECE the narrowest (HPDI): it cannot be negative, and an equal-tailed
+    interval never reaches down to where it is most likely. Nor would one of accuracy (or bias)
+    reach 1: so it does where no error was seen, and 0 where nothing else was. Holds at least
+    `level`: more, where the possible values are few.
 
     Raises:
         ValueError: `level` is not inside (0, 1).
+
+    Source:
+        The ends as Brown, Cai & DasGupta, "Interval estimation for a binomial proportion" (2001),
+        section 3.1.2, have them.
     """
+    if b.metric.kind == "ece":
+        return highest_density_interval(b, level)
     tails = _tails(level)
     bounds = np.full((b.n_groups, 2), np.nan)
     for g, law in enumerate(marginals(b)):
         if law is not None:
             bounds[g] = law.quantiles(tails)
-    return bounds
+    right, wrong = (np.bincount(b.group, of, b.n_groups) for of in (b.right, b.wrong))
+    return _up_to_ends(bounds, _ends(b), right, wrong)
+
+
+def _ends(b: Belief) -> Floats:
+    """(G, 2) each group's value if all its answers were right, and if none was; nan if neither."""
+    if b.metric.kind == "bias":
+        score = by_group(b, b.size * b.metric.score) / np.maximum(group_size(b), 1)
+        return np.column_stack([score - 1.0, score])
+    return np.tile([1.0, 0.0] if b.metric.kind in AFFINE else [np.nan, np.nan], (b.n_groups, 1))
+
+
+def _up_to_ends(bounds: Floats, ends: Floats, right: Any, wrong: Any) -> Floats:
+    """(G, 2) bounds that hold an end if no label so far speaks against it.
+
+    Args:
+        ends: (G, 2). right, wrong: (G,) labels; a group without any may be all right.
+    """
+    held = np.where(np.stack([wrong == 0, (right == 0) & (wrong > 0)], axis=1), ends, np.nan)
+    both = np.concatenate([bounds, held], axis=1)
+    reached = np.column_stack([np.fmin.reduce(both, axis=1), np.fmax.reduce(both, axis=1)])
+    return np.where(np.isnan(bounds), np.nan, reached)
 
 
 def highest_density_interval(b: Belief, level: float = 0.95) -> Floats:
@@ -156,17 +191,19 @@ def draws(b: Belief) -> Floats:
     """(2,000, G) draws of all groups' values, always the same for the same tally; nan where empty.
 
     Independent groups are drawn from their laws, in as many equal parts as there are draws, each
-    hit once and in random order (a Latin hypercube); groups that share a node, or doubtful labels,
-    are drawn together.
+    hit once and in random order (a Latin hypercube). What is shared joins them (a Gaussian copula);
+    groups that share a node, or doubtful labels, are drawn together.
     """
     if b.metric.pooled or b.variants:
         return joint_draws(b)
     if "draws" not in b._memo:
         rng, parts = np.random.default_rng(N_DRAWS), (np.arange(N_DRAWS) + 0.5) / N_DRAWS
+        load = joint_loadings(b)
+        common = spread_evenly(parts, load.shape[1], rng)
         drawn = np.empty((N_DRAWS, b.n_groups))
-        for start in range(0, b.n_groups, _DRAWN_AT_ONCE):  # the same numbers as all at once
+        for start in range(0, b.n_groups, _DRAWN_AT_ONCE):
             laws = marginals(b)[start : start + _DRAWN_AT_ONCE]
-            at = rng.permuted(np.tile(parts, (len(laws), 1)), axis=1)
+            at = joined(parts, load[start : start + len(laws)], common, rng)
             for row, law in zip(at, laws, strict=True):
                 row[:] = np.nan if law is None else law.quantiles(row)
             drawn[:, start : start + len(laws)] = at.T
@@ -180,7 +217,7 @@ def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
 
     What is asked if the metric is pooled: the ECE of a pool whose groups are its bins, or the mean
     measure. The interval is that of 2,000 draws, always the same ones for the same tally:
-    equal-tailed, or of a measure the narrowest (HPDI).
+    equal-tailed, or of an ECE and of a measure the narrowest (HPDI).
 
     Args:
         level: None for the metric's own.
@@ -192,10 +229,12 @@ def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
     share = group_share(b)[filled]
     level = b.metric.level if level is None else level
     summed = SampledMarginal(np.sort(draws(b)[:, filled] @ share))
-    if b.metric.kind == "measure":
+    if b.metric.kind in ("ece", "measure"):
         low, high = _narrowest(summed, _checked(level))
     else:
-        low, high = summed.quantiles(_tails(level)).tolist()
+        bounds, ends = summed.quantiles(_tails(level)), share @ _ends(b)[filled]
+        right, wrong = (np.array([of.sum()]) for of in (b.right, b.wrong))
+        low, high = _up_to_ends(bounds[None], ends[None], right, wrong)[0].tolist()
     return float(mean(b)[filled] @ share), low, high
 
 

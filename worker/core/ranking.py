@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from worker.core.belief import Belief, by_group, group_size, unlabelled
 from worker.core.drawing import draw
+from worker.core.joint import given_shared
 from worker.core.marginals import SLACK, BetaMarginal, Marginal
 from worker.core.mixing import mixed
 from worker.core.posterior import marginal, marginals, mean
 from worker.core.question import Which
+from worker.core.shared import Given
 
 Floats = NDArray[np.float64]
 
@@ -85,8 +87,9 @@ def set_confidence(
 
     So it is the probability that `chosen` are the lowest groups (the highest, with everything
     turned round); a tied set is right. One sum over the possible accuracies x of the best chosen
-    group, weighted by P(all others reach x - tolerance): exact within 1e-12 for the finite
-    population, within about 1e-5 for the infinite one.
+    group, weighted by P(all others reach x - tolerance): where groups are independent, exact within
+    1e-12 for the finite population, within about 1e-5 for the infinite one. Given what groups share
+    they are independent: then it is the mean over its points (`worker.core.joint.given_shared`).
 
     Args:
         chosen: distinct groups with items.
@@ -122,7 +125,8 @@ def _confidence_among(
 ) -> float:
     if not rivals.size:
         return 1.0
-    x, mass = greatest(_signed([marginal(b, g) for g in chosen], which))
+    members = _signed([marginal(b, g) for g in chosen], which)
+    x, edges = grid_of_greatest(members)
     # who cannot come below the last x need not be asked
     rivals = rivals[_least(b, which)[rivals] < x[-1] - tolerance]
     if 2 * rivals.size > b.n_groups:  # nearly all: the laws are kept for the next belief
@@ -130,7 +134,10 @@ def _confidence_among(
         known = [law for law in map(laws.__getitem__, rivals.tolist()) if law is not None]
     else:
         known = [marginal(b, g) for g in rivals.tolist()]
-    return min(1.0, float(np.dot(mass, _all_reach(_signed(known, which), x - tolerance))))
+    given = given_shared(b, which == "highest")
+    mass = np.diff(all_below(members, edges, given.of(chosen)))
+    reach = _all_reach(_signed(known, which), x - tolerance, given.of(rivals))
+    return min(1.0, float((mass * reach).sum(axis=1).mean()))
 
 
 def _signed(laws: Sequence[Marginal], which: Which) -> Sequence[Marginal]:
@@ -173,38 +180,39 @@ def mrr_confidence(
     return float(reached.mean())
 
 
-def greatest(members: Sequence[Marginal]) -> tuple[Floats, Floats]:
-    """Where the greatest of the members' accuracies may lie (J,), and its probabilities (J,)."""
+def grid_of_greatest(members: Sequence[Marginal]) -> tuple[Floats, Floats]:
+    """Values (J,) for the greatest of the members, each up to one of the edges (J + 1,).
+
+    All values that it can have; of endless groups the middles of 512 bins.
+    """
     low, high = max(law.low for law in members), max(law.high for law in members)
-    if len(members) == 1:
-        x, mass = members[0].atoms()
-        window = (x >= low) & (x <= high)
-        return x[window], mass[window]
-    if not any(isinstance(law, BetaMarginal) for law in members):
-        x = np.unique(np.concatenate([law.atoms()[0] for law in members]))
-        x = x[(x >= low) & (x <= high)]
-        return x, np.diff(_all_below(members, x), prepend=0.0)
-    edges = np.linspace(low, high, 513, dtype=np.float64)
-    return (edges[:-1] + edges[1:]) / 2, np.diff(_all_below(members, edges))
+    if any(isinstance(law, BetaMarginal) for law in members):
+        edges = np.linspace(low, high, 513, dtype=np.float64)
+        return (edges[:-1] + edges[1:]) / 2, edges
+    x = np.unique(np.concatenate([law.atoms()[0] for law in members]))
+    x = x[(x >= low) & (x <= high)]
+    return x, np.concatenate([[low - 1.0], x])
 
 
-def _all_below(laws: Sequence[Marginal], x: Floats) -> Floats:
-    below = np.ones(x.size)
-    for law in laws:
-        below *= 1 - law.exceeds(x)
+def all_below(laws: Sequence[Marginal], x: Floats, given: Given) -> Floats:
+    """(K, J) P(every value <= x), given each of K points of what is shared."""
+    below = np.ones((given.n_points, x.size))
+    for i, law in enumerate(laws):
+        below *= 1 - given.tail(i, law.exceeds(x))
     return below
 
 
-def _all_reach(laws: Sequence[Marginal], x: Floats) -> Floats:
-    """P(every law's accuracy >= x) for ascending x (J,)."""
-    product = np.ones(x.size)
+def _all_reach(laws: Sequence[Marginal], x: Floats, given: Given) -> Floats:
+    """(K, J) P(every value >= x) for ascending x, given each of K points of what is shared."""
+    product = np.ones((given.n_points, x.size))
     n_possible = x.size  # beyond it the product is negligible, for it only falls with x
     lows = np.array([law.low for law in laws])
     for i in np.argsort(lows).tolist():
         # In this order the threatening rivals come first, and cut the grid for those after them.
         if not n_possible or lows[i] >= x[n_possible - 1]:
             break
-        product[:n_possible] *= laws[i].reaches(x[:n_possible])
-        n_possible = int(np.searchsorted(-product[:n_possible], -NEGLIGIBLE))
-    product[n_possible:] = 0.0
+        product[:, :n_possible] *= given.tail(i, laws[i].reaches(x[:n_possible]))
+        most = product[:, :n_possible].max(axis=0)
+        n_possible = int(np.searchsorted(-most, -NEGLIGIBLE))
+    product[:, n_possible:] = 0.0
     return product

@@ -20,7 +20,27 @@ def question_drop(b: Belief) -> Floats:
         here under the predictive, for every metric.
     """
     drop = moments(b).drop
-    return drop if b.metric.pooled else group_share(b)[b.group] * drop
+    if b.metric.pooled:
+        return drop
+    share = group_share(b)
+    return share[b.group] * drop + _drop_elsewhere(b, share)
+
+
+def _drop_elsewhere(b: Belief, share: Floats) -> Floats | float:
+    """(C,) what a label tells of the other groups, by what all of them share.
+
+    A label y moves the expectations by Cov(y, common) / Var(y): of the value of group h, whose
+    expectation moves by L_h with what is shared, the variance falls by (L_h . D_c)^2 / Var(y),
+    where the rate of cell c moves by D_c.
+    """
+    if b.shared is None:
+        return 0.0
+    known = moments(b)
+    moved, rate = known.moved, known.rate_moved
+    everywhere = ((rate @ (moved.T @ (share[:, None] * moved))) * rate).sum(axis=1)
+    here = share[b.group] * (rate * moved[b.group]).sum(axis=1) ** 2
+    spread = np.maximum(known.rate * (1 - known.rate), 1e-6)
+    return np.where(unlabelled(b) > 0, np.maximum(everywhere - here, 0.0) / spread, 0.0)
 
 
 def squared_error(b: Belief) -> float:

@@ -9,17 +9,20 @@ from scipy import special
 
 from worker.core.belief import Belief, by_group, group_size, unlabelled
 from worker.core.counts import beta_binomials, law_of_masses
+from worker.core.joint import given_shared
 from worker.core.marginals import FiniteMarginal, first_from
 from worker.core.moments import moments
 from worker.core.posterior import mean, variance
 from worker.core.question import Which
-from worker.core.ranking import NEGLIGIBLE, greatest
+from worker.core.ranking import NEGLIGIBLE, all_below, grid_of_greatest
+from worker.core.shared import Given
 
 Floats = NDArray[np.float64]
 
 _MOST_STEPS = 400  # of the values that a group's accuracy may take
 _N_EDGES = 201
 _NARROWEST = 1e-9
+_N_POINTS = 8  # of what groups share
 _BLOCK = 1 << 20  # numbers held at once
 
 
@@ -41,8 +44,13 @@ def rough_set_confidence(
     counts = _counts(b, filled)
     if which == "highest":
         counts = _mirrored(counts)
-    x, mass = greatest(_laws(_some(counts, is_chosen)))
-    return min(1.0, float(mass @ _all_reach(_some(counts, ~is_chosen), x - tolerance)))
+    given = given_shared(b, which == "highest", _N_POINTS).of(filled)
+    members = _laws(_some(counts, is_chosen))
+    x, edges = grid_of_greatest(members)
+    mass = np.diff(all_below(members, edges, given.of(np.flatnonzero(is_chosen))))
+    rivals = given.of(np.flatnonzero(~is_chosen))
+    reach = _all_reach(_some(counts, ~is_chosen), x - tolerance, rivals)
+    return min(1.0, float((mass * reach).sum(axis=1).mean()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,12 +114,13 @@ def _laws(c: _Counts) -> list[FiniteMarginal]:
     ]
 
 
-def _all_reach(rivals: _Counts, x: Floats) -> Floats:
-    """(J,) P(every rival's value >= x), for ascending x; many rivals at a time.
+def _all_reach(rivals: _Counts, x: Floats, given: Given) -> Floats:
+    """(K, J) P(every rival's value >= x), for ascending x, given each of K points of what is
+    shared; many rivals at a time.
 
     One law after the other, ten thousand groups would take most of a second.
     """
-    product = np.ones(x.size)
+    product = np.ones((given.n_points, x.size))
     n_possible = x.size  # beyond it the product is negligible, for it only falls with x
     for at in _blocks(rivals.n, x.size):
         if not n_possible:
@@ -122,9 +131,11 @@ def _all_reach(rivals: _Counts, x: Floats) -> Floats:
         at_least[:, :-1] = np.cumsum(pmf[:, ::-1], axis=1)[:, ::-1]
         columns = some.right[:, None], some.size[:, None], some.offset[:, None]
         first = np.clip(first_from(x[:n_possible], *columns), 0, pmf.shape[1])
-        product[:n_possible] *= np.take_along_axis(at_least, first, axis=1).prod(axis=0)
-        n_possible = int(np.searchsorted(-product[:n_possible], -NEGLIGIBLE))
-    product[n_possible:] = 0.0
+        tails = np.take_along_axis(at_least, first, axis=1)
+        product[:, :n_possible] *= given.of(at).all_tails(tails)
+        most = product[:, :n_possible].max(axis=0)
+        n_possible = int(np.searchsorted(-most, -NEGLIGIBLE))
+    product[:, n_possible:] = 0.0
     return product
 
 
@@ -158,8 +169,11 @@ def _of_normals(
     sd = np.sqrt(variance(b)[filled]) + _NARROWEST
     low, high = centre[is_chosen] - 6 * sd[is_chosen], centre[is_chosen] + 6 * sd[is_chosen]
     edges = np.linspace(low.max(), high.max(), _N_EDGES)[:, None]
-    below = special.ndtr((edges - centre[is_chosen]) / sd[is_chosen]).prod(axis=1)
+    given = given_shared(b, which == "highest", _N_POINTS).of(filled)
+    above = special.ndtr((centre[is_chosen] - edges) / sd[is_chosen])
+    members = given.of(np.flatnonzero(is_chosen))
+    below = np.prod([1 - members.tail(i, tail) for i, tail in enumerate(above.T)], axis=0)
     middle = (edges[1:] + edges[:-1]) / 2 - tolerance
-    rivals = ~is_chosen & (centre - 6 * sd < float(edges[-1, 0]))
-    reach = special.ndtr((centre[rivals] - middle) / sd[rivals]).prod(axis=1)
-    return float(np.diff(below) @ reach)
+    rivals = np.flatnonzero(~is_chosen & (centre - 6 * sd < float(edges[-1, 0])))
+    tails = special.ndtr((centre[rivals] - middle) / sd[rivals]).T
+    return float((np.diff(below) * given.of(rivals).all_tails(tails)).sum(axis=1).mean())

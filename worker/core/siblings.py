@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.empirical import GRID, NODE, Hyperparameters, Scores, closeness, rate_of
+from worker.core.empirical import Hyperparameters, Scores, closeness, rate_of
 from worker.core.rising import log_rising, rising
 
 Floats = NDArray[np.float64]
@@ -22,6 +22,8 @@ Ints = NDArray[np.int64]
 # labels do not tell.
 SHARES = np.array([0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9])
 _PRIOR = np.array([7.0, 1, 1, 1, 1, 1, 1, 1]) / 14
+_PARENT = np.linspace(-3.0, 3.0, 13)  # the nodes of a parent's effect, and their probabilities
+_NODE = special.softmax(-(_PARENT**2) / 2)
 _EFFECT = np.linspace(-4.0, 4.0, 33)  # of a group, in standard deviations
 
 
@@ -52,17 +54,17 @@ def levels(
     of, n_parents = parent[has_parent], int(parent.max(initial=-1)) + 1
     evidence, mean, square = [], [], []
     for rho in SHARES.tolist():
-        away = (_EFFECT - np.sqrt(rho) * GRID[:, None]) ** 2
+        away = (_EFFECT - np.sqrt(rho) * _PARENT[:, None]) ** 2
         density = np.exp(-away / (2 * (1 - rho)))
         density /= density.sum(axis=1, keepdims=True)
         given = np.log(own @ density.T)[has_parent]  # of each group's labels, by node of v
-        summed = np.zeros((n_parents, GRID.size))
+        summed = np.zeros((n_parents, _PARENT.size))
         np.add.at(summed, of, given)
-        evidence.append(special.logsumexp(summed + np.log(NODE), axis=1).sum())
-        node = special.softmax(summed[of] - given + np.log(NODE), axis=1)
-        of_v = node @ GRID
+        evidence.append(special.logsumexp(summed + np.log(_NODE), axis=1).sum())
+        node = special.softmax(summed[of] - given + np.log(_NODE), axis=1)
+        of_v = node @ _PARENT
         mean.append(np.sqrt(rho) * of_v)
-        square.append(rho * (node @ GRID**2) + 1 - rho)
+        square.append(rho * (node @ _PARENT**2) + 1 - rho)
     weight = special.softmax(np.array(evidence) + np.log(_PRIOR))
     shift, left = np.zeros(parent.size), np.ones(parent.size)
     shift[has_parent] = weight @ np.array(mean)

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from worker.core.belief import Belief, Counts, Ints
 from worker.core.metrics import Errors
 from worker.core.moments import carry_over, moments
+from worker.core.shared import Shared
 
 T = TypeVar("T")
 
 # What depends on prior and pool only, and so stays when the tally changes.
 _LASTING = (
     "log_norm", "even_strength", "group_size", "starts", "filled", "prior_key", "divisor", "empty",
+    "given_points",
 )  # fmt: skip
 
 
@@ -89,15 +91,19 @@ def with_prior(
     beta: NDArray[np.float64],
     node: NDArray[np.float64],
     errors: Errors | None = None,
+    shared: Shared | None = None,
 ) -> Belief:
     """The same tally with another prior; `errors` with another prior too, if they are given.
+
+    Args:
+        shared: what is uncertain of the prior for all groups together.
 
     Raises:
         ValueError: as `Belief`.
     """
     return Belief(
         b.group, b.size, b.right, b.wrong, alpha, beta, b.n_groups, b.population, node,
-        b.metric, errors or b.errors,
+        b.metric, errors or b.errors, shared=shared,
     )  # fmt: skip
 
 
@@ -113,7 +119,7 @@ def with_tally(b: Belief, counts: NDArray[np.int64]) -> Belief:
     errors = Errors(counts[:, 1:], b.errors.prior) if b.errors is not None else None
     return Belief(
         b.group, b.size, counts[:, 0], counts[:, 1:].sum(axis=1), b.alpha, b.beta, b.n_groups,
-        b.population, b.node, b.metric, errors,
+        b.population, b.node, b.metric, errors, shared=b.shared,
     )  # fmt: skip
 
 

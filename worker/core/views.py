@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.belief import Belief
+from worker.core.differences import CLOSENESS
 from worker.core.metrics import Errors, Metric
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 NONE_RIGHT = 1  # the outcome of an item of which every model is wrong
-# How far the scores are believed before the first label: half of what calibrated ones would say.
-_TRUST = 0.25
-_LEAST = 0.02
+_LEAST = 0.02  # of a share that is made up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,46 +187,23 @@ def joined(views: list[View]) -> View:
     )  # fmt: skip
 
 
-def shares(layout: Layout, view: View, first: int, second: int) -> Floats:
-    """(c, 3) what the scores say of a difference: the first is right, the second, neither.
-
-    Proportional to exp(t), exp(-t) and 1, where t is a quarter of the difference of the scores'
-    logits, less its mean over all items on which the two disagree. As even as that, because scores
-    of such items are far too sure; and without the mean, because one model's scores may all be too
-    high: they say where it is better, not whether it is.
-    """
-    gap = view.means(layout.logit[:, first] - layout.logit[:, second], layout)
-    differs = np.where(view.cell < 0, 0, view.size)
-    centre = (differs @ gap) / max(1, int(differs.sum()))
-    t = np.where(view.cell < 0, 0.0, _TRUST * (gap - centre))
-    weights = np.stack([np.exp(t), np.exp(-t), np.ones(t.size)], axis=1)
-    even = np.maximum(weights / weights.sum(axis=1, keepdims=True), _LEAST)
-    share: Floats = even / even.sum(axis=1, keepdims=True)
-    return share
-
-
-def believed_difference(view: View, share: Floats, strength: float) -> Belief:
+def believed_difference(view: View, common: Floats) -> Belief:
     """A belief about differences, before any label.
 
-    In every cell the three outcomes are Dirichlet with `strength` pseudo-counts in proportion to
-    `share` (c, 3). Nothing is fitted to labels: what scores say of disagreements differs much from
-    pool to pool, and a fit of a few dozen labels was surer of itself than it should be.
+    Args:
+        common: (G, 3) pseudo-counts of what all cells of a group have in common.
     """
-    alpha, prior = strength * share[:, 0], strength * share[:, 1:]
     is_known = view.cell < 0
-    alpha, beta = np.where(is_known, 1.0, alpha), np.where(is_known, 1.0, strength - alpha)
-    counts = view.counts(
-        np.zeros((1 + int(view.portion.max(initial=0)), 1 + _most(view)), np.int64)
-    )
+    closeness = np.tile(CLOSENESS, (view.cell.size, 1))
+    counts = np.zeros((view.cell.size, 3), np.int64)
+    counts[is_known, 2] = view.size[is_known]
+    node = np.full(CLOSENESS.size, 1 / CLOSENESS.size)
+    metric = Metric("difference", unit=is_known.astype(np.int64), common=common)
     return Belief(
-        view.group, view.size, counts[:, 0], counts[:, 1:].sum(axis=1), alpha, beta,
-        view.n_groups, metric=Metric("difference"), errors=Errors(counts[:, 1:], prior),
+        view.group, view.size, counts[:, 0], counts[:, 2], closeness / 3, closeness * 2 / 3,
+        view.n_groups, node=node, metric=metric,
+        errors=Errors(counts[:, 1:], np.full((view.cell.size, 2), 1 / 3)),
     )  # fmt: skip
-
-
-def _most(view: View) -> int:
-    assert view.second is not None, "asked of differences"
-    return int(max(view.first.max(initial=0), view.second.max(initial=0)))
 
 
 def fused_logit(layout: Layout, model: int) -> Floats:

@@ -35,7 +35,7 @@ def small(seed=0, k=3):
     return drawn_from_the_model(np.random.default_rng(seed), k, 5, 12, 3, NODES)[0]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 1000), order=st.randoms(use_true_random=False))
 def test_the_order_in_which_votes_arrive_leaves_no_trace(seed, order):
     votes = small(seed)

@@ -6,9 +6,11 @@ from scipy import special
 
 from worker.core.belief import Belief, by_group, group_size
 from worker.core.comparison import pairs_asked
+from worker.core.joint import correlations, joint_loadings
 from worker.core.moments import Moments, moments
 from worker.core.question import Question
 from worker.core.rewards import question_drop
+from worker.core.shared import own_part
 from worker.core.strategies.picking import (
     Choice,
     Floats,
@@ -40,8 +42,9 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
     Within a group the cell whose label lowers its variance most. All of it with a little chance
     (`EXPLORE`); pending items count as expected outcomes.
 
-    Groups are drawn from normals with the exact means and variances of their values: the shape of
-    a law decides what is published, not what is looked at next.
+    Groups are drawn from normals with the exact means and variances of their values, which move
+    together by what groups share: the shape of a law decides what is published, not what is looked
+    at next.
 
     Source:
         Set-valued form of top-two Thompson sampling (Russo 2016); variance drops as in Ji, Logan,
@@ -100,6 +103,8 @@ def disputed(
     """
     groups = np.flatnonzero(group_size(belief))
     mean, sd = known.mean[groups], np.sqrt(known.variance[groups])
+    load = joint_loadings(belief)[groups]
+    own = own_part(load)
     if question.which == "highest":
         mean = -mean
     is_open = in_group[groups] > 0
@@ -108,7 +113,9 @@ def disputed(
         return groups[at[rng.integers(at.size, size=1)]], {}
     for wider in _WIDER:
         for n in _DRAWS:
-            drawn = mean + wider * sd * rng.standard_normal((n, groups.size))
+            z = rng.standard_normal((n, groups.size + load.shape[1]))
+            scores = z[:, : groups.size] * own + z[:, groups.size :] @ load.T
+            drawn = mean + wider * sd * scores
             in_set = _lowest(drawn, question.top)
             disputed = in_set[1:] != in_set[0]
             useful = (disputed & is_open).any(axis=1)
@@ -145,7 +152,10 @@ def _open_pair(
     pairs = pairs[(in_group[pairs] > 0).any(axis=1)]
     first, second = pairs.T
     delta = known.mean[first] - known.mean[second]
-    sd = np.sqrt(np.maximum(known.variance[first] + known.variance[second], 1e-18))
+    variance = known.variance[first] + known.variance[second]
+    if (rho := correlations(belief, pairs)) is not None:
+        variance = variance - 2 * rho * np.sqrt(known.variance[first] * known.variance[second])
+    sd = np.sqrt(np.maximum(variance, 1e-18))
     below = special.ndtr((-question.epsilon - delta) / sd)
     above = special.ndtr((delta - question.epsilon) / sd)
     confidence = np.max([below, 1 - below - above, above], axis=0)

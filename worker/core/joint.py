@@ -1,0 +1,47 @@
+"""How the groups' values move together with the hyperparameters that all of them share."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.belief import Belief
+from worker.core.moments import moments
+from worker.core.shared import Given, held_inside
+
+Floats = NDArray[np.float64]
+
+
+def joint_loadings(b: Belief) -> Floats:
+    """(G, R) loadings of the groups' normal scores on what is shared; R = 0 if nothing is."""
+    if b.shared is None:
+        return np.zeros((b.n_groups, 0))
+    if "loadings" not in b._memo:
+        known = moments(b)
+        is_open = np.nan_to_num(known.variance) > 0
+        sd = np.sqrt(np.where(is_open, known.variance, 1.0))[:, None]
+        b._memo["loadings"] = held_inside(np.where(is_open[:, None], known.moved / sd, 0.0))
+    load: Floats = b._memo["loadings"]
+    return load
+
+
+def correlations(b: Belief, pairs: Sequence[tuple[int, int]] | NDArray[np.intp]) -> Floats | None:
+    """(P,) correlation of the normal scores of the groups of every pair; None if all are 0."""
+    load = joint_loadings(b)
+    if not load.any():
+        return None
+    first, second = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).T
+    rho: Floats = (load[first] * load[second]).sum(axis=1)
+    return rho
+
+
+def given_shared(b: Belief, is_mirrored: bool = False, n_points: int = 32) -> Given:
+    """The groups given each of some points of what they share, where they are independent.
+
+    Args:
+        is_mirrored: of minus the groups' values.
+    """
+    load = joint_loadings(b)
+    if not load.any():
+        return Given.nothing(b.n_groups)
+    return Given.at(-load if is_mirrored else load, n_points)
