@@ -1,0 +1,194 @@
+"""Pools and truths to try what is published on; most do not come from Assay's own model.
+
+A kind keeps its predictions and draws its truth afresh in every run: (a) is drawn from the model
+itself, (b) has one rate common to all items, (c) a calibrated classifier, (d) scores that are too
+high, too low, or always the same, (e) groups nearly tied, (f) few items, one stratum, one-sided
+groups, (g) real classifiers and classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from tests.bench.paper.data import FILES, folder, load
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Rng = np.random.Generator
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """What is true of N items.
+
+    label: (N,) classes. rate: (N,) the chances to be right that they come from. sd, new: the
+    standard deviation of accuracy between all sites like these, and that of a further one; None
+    where sites are not drawn.
+    """
+
+    label: Ints
+    rate: Floats
+    sd: float | None = None
+    new: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """N items that one classifier predicts, of K classes, at S sites; or two classifiers.
+
+    rates: draws (N,) the chance of each to be right; None if outcomes are drawn from the prior of
+        the plan. label: (N,) true classes, where they are known.
+    second, second_score: of a second classifier. disagreeing: (M, 2) chances that the first alone,
+        or the second alone, is right where they disagree, of which a run has one.
+    """
+
+    kind: str
+    n_classes: int
+    predicted: Ints
+    score: Floats
+    site: Ints
+    rates: Callable[[Rng], Floats] | None
+    label: Ints | None = None
+    second: Ints | None = None
+    second_score: Floats | None = None
+    disagreeing: Floats | None = None
+
+    def truth(self, rng: Rng) -> Truth:
+        """Draw what is true."""
+        if self.label is not None:
+            return Truth(self.label, (self.label == self.predicted).astype(np.float64))
+        if self.second is not None:
+            return self._of_two(rng, self.second)
+        if self.kind == "b sites":
+            return self._of_sites(rng)
+        assert self.rates is not None, "the others are drawn from the prior"
+        return self._labelled(np.clip(self.rates(rng), 0.0, 1.0), rng)
+
+    def _labelled(self, rate: Floats, rng: Rng) -> Truth:
+        is_right = rng.random(rate.size) < rate
+        # half of the errors are the next class, as of animals that look alike
+        k = self.n_classes
+        step = np.where(rng.random(rate.size) < 0.5, 1, rng.integers(1, k, rate.size))
+        return Truth(np.where(is_right, self.predicted, (self.predicted + step) % k), rate)
+
+    def _of_sites(self, rng: Rng) -> Truth:
+        tau = rng.choice([0.0, 0.15, 0.4, 0.8])
+        level = special.expit(1.5 + tau * rng.standard_normal(N_SITES + 1))
+        of_sites = self._labelled(level[self.site], rng)
+        spread = special.expit(1.5 + tau * rng.standard_normal(20_000)).std()
+        return Truth(of_sites.label, of_sites.rate, float(spread), float(level[-1]))
+
+    def _of_two(self, rng: Rng, second: Ints) -> Truth:
+        n, k = second.size, self.n_classes
+        agrees = self.predicted == second
+        assert self.disagreeing is not None, "two classifiers disagree somehow"
+        first_right, second_right = self.disagreeing[rng.integers(len(self.disagreeing))]
+        u = rng.random(n)
+        # a class that neither of them says
+        other = (self.predicted + rng.integers(1, k - 1, n)) % k
+        other = np.where(other == second, (self.predicted + k - 1) % k, other)
+        apart = np.where(
+            u < first_right, self.predicted, np.where(u < first_right + second_right, second, other)
+        )
+        label = np.where(agrees, np.where(u < 0.9, self.predicted, other), apart)
+        return Truth(label, (label == self.predicted).astype(np.float64))
+
+
+SIZES = {"few": (6, 60), "four": (4, 1500), "ten": (10, 1500), "forty": (40, 3000)}
+N_SITES = 6
+
+
+def made(kind: str, size: str = "ten") -> Made | None:
+    """The pool of a kind; None if its data is not there.
+
+    Args:
+        size: how many classes and items, by its name in `SIZES`; a real pool has its own.
+    """
+    if kind.startswith("g "):
+        return _real(kind)
+    n_classes, n = SIZES["few" if kind == "f few items" else size]
+    rng = np.random.default_rng([20261123, n_classes])
+    predicted = rng.permutation(np.arange(n) % n_classes)
+    score = np.clip(rng.beta(6.0, 1.5, n), 1.5 / n_classes, 0.999).round(6)
+    if kind == "d constant":
+        score = np.full(n, 0.9)
+    site = rng.integers(N_SITES, size=n)
+    return Made(kind, n_classes, predicted, score, site, _rates(kind, predicted, score, site))
+
+
+def _rates(kind: str, predicted: Ints, score: Floats, site: Ints) -> Callable[[Rng], Floats] | None:
+    logit, k = special.logit(score), int(predicted.max()) + 1
+
+    def shifted(rng: Rng, sd: float) -> Floats:
+        return rng.normal(0.0, sd, k)[predicted] + rng.normal(0.0, sd / 2, N_SITES)[site]
+
+    drawn: dict[str, Callable[[Rng], Floats] | None] = {
+        "a model": None,
+        "b one rate": lambda rng: np.full(score.size, rng.uniform(0.6, 0.97)),
+        "c calibrated": lambda _: score,
+        "d overconfident": lambda rng: special.expit(0.4 * logit - 0.3 + shifted(rng, 0.4)),
+        "d underconfident": lambda rng: special.expit(1.8 * logit + 0.8 + shifted(rng, 0.4)),
+        "d constant": lambda rng: special.expit(1.6 + shifted(rng, 0.7)),
+        "e near ties": lambda rng: np.append(
+            rng.permutation([0.70, 0.71, 0.715]), np.full(k - 3, 0.85)
+        )[predicted],
+        "b sites": None,
+        "f few items": lambda rng: special.expit(logit + shifted(rng, 0.7)),
+        "f one stratum": lambda rng: special.expit(0.7 * logit + shifted(rng, 0.7)),
+        # a third of the groups is always right, one mostly wrong
+        "f one-sided": lambda rng: rng.permutation(
+            np.append([0.3], np.tile([1.0, 0.95, 0.9], k)[: k - 1])
+        )[predicted],
+    }
+    return drawn[kind]
+
+
+# Of two classifiers: how many items, how often they disagree, and who is right then. Scores say
+# nothing of it, and every stratum and site is like every other: what a comparison assumed away.
+TWO: dict[str, tuple[int, float, list[list[float]]]] = {
+    "b ten points in a hundred": (3000, 0.10, [[0.75, 0.05], [0.8, 0.05]]),
+    "b two in a hundred": (10000, 0.02, [[0.75, 0.05], [0.8, 0.05]]),
+    "b four in a hundred": (10000, 0.04, [[0.55, 0.25]]),
+    "e near the rope": (3000, 0.10, [[0.5, 0.38], [0.52, 0.33]]),
+    "c like": (3000, 0.10, [[0.4, 0.4]]),
+}
+
+
+def made_of_two(kind: str) -> Made:
+    """A pool that two classifiers predict; kind "a model" has the first one's predictions."""
+    n, apart, chances = TWO["c like" if kind == "a model" else kind]
+    k, rng = 10, np.random.default_rng([20261124, n])
+    first = rng.integers(k, size=n)
+    differs = rng.random(n) < apart
+    second = np.where(differs, (first + rng.integers(1, k, n)) % k, first)
+    scores = np.clip(rng.beta(8.0, 1.5, (2, n)), 0.3, 0.999).round(6)
+    return Made(
+        kind, k, first, scores[0], rng.integers(5, size=n), None, None, second, scores[1],
+        None if kind == "a model" else np.array(chances),
+    )  # fmt: skip
+
+
+MADE = (
+    "a model", "b one rate", "c calibrated", "d overconfident", "d underconfident", "d constant",
+    "e near ties", "f few items", "f one stratum", "f one-sided",
+)  # fmt: skip
+REAL = tuple(f"g {name}" for name in FILES if name != "imagenet")
+
+
+def is_there(kind: str) -> bool:
+    """Whether a kind can be tried here."""
+    return not kind.startswith("g ") or (folder() / f"{FILES[kind[2:]]}.npz").exists()
+
+
+def _real(kind: str) -> Made | None:
+    if not is_there(kind):
+        return None
+    pool = load(kind[2:])
+    score = np.clip(pool.score, 1e-6, 1 - 1e-6)
+    site = np.random.default_rng(0).integers(N_SITES, size=score.size)
+    return Made(kind, pool.n_classes, pool.predicted, score, site, None, pool.label)

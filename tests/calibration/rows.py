@@ -1,0 +1,73 @@
+"""Runs -> rows: what was said, what came true, and how far chance could have moved it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+LEAST, LOW, HIGH = 0.88, 0.93, 0.99  # of each row, and of the mean of all, for 95% intervals
+_PROBABILITIES = ("claim", "confidence", "P(", "pair region", "forecast")
+_SLACK = 0.95 - LEAST
+_FORECAST = 1 / 3
+_SURE = 0.005  # either tail of a row's bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One statistic of one way on one kind of pool after so many labels (0: at the stop).
+
+    said: how probable the numbers were said to be, on average. came: the share that is so; low,
+    high: between which it is surely (99%), by how much runs differ.
+    """
+
+    way: str
+    kind: str
+    statistic: str
+    labels: int
+    runs: int
+    n: int
+    said: float
+    came: float
+    low: float
+    high: float
+
+    @property
+    def is_interval(self) -> bool:
+        return not self.statistic.startswith(_PROBABILITIES)
+
+    @property
+    def fails(self) -> bool:
+        """Whether it surely holds less often than is allowed.
+
+        On truths from the model claims and probabilities have to be right as often as they say;
+        everything else, on every truth, no more than .07 less often (a 95% interval: .88).
+        """
+        least = self.said - _SLACK
+        if self.statistic == "forecast":
+            return self.high < _FORECAST  # a guess, and said to be one
+        if self.kind == "a model" and not self.is_interval:
+            least = self.said
+        return self.high < least
+
+
+def row_of(
+    way: str, kind: str, statistic: str, labels: int, found: Sequence[tuple[float, int, int]]
+) -> Row:
+    """Sum up runs; those of one run are not independent, and count as far as runs differ."""
+    said, came, n = np.array(found, dtype=np.float64).T
+    total, share = n.sum(), came.sum() / n.sum()
+    runs = len(found)
+    effective = float(runs)
+    if runs > 1 and 0 < share < 1:
+        error = came - share * n
+        variance = (error @ error) * runs / (runs - 1) / total**2
+        if variance > 0:
+            effective = float(np.clip(share * (1 - share) / variance, min(runs, total), total))
+    k = share * effective
+    low = float(stats.beta.ppf(_SURE, k, effective - k + 1)) if k > 0 else 0.0
+    high = float(stats.beta.ppf(1 - _SURE, k + 1, effective - k)) if k < effective else 1.0
+    said_mean = float(said.sum() / total)
+    return Row(way, kind, statistic, labels, runs, int(total), said_mean, float(share), low, high)

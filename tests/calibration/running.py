@@ -1,0 +1,233 @@
+"""Runs: a truth, labels revealed through the code that runs live, and what came true on the way."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from tests.calibration.made import Floats, Ints, Made, Truth, made, made_of_two
+from tests.calibration.statistics import Revealed, of_report
+from tests.calibration.ways import Way, plan_of
+from worker.assessment import Assessment, assess
+from worker.core.anytime.guarantee import Guard
+from worker.core.drawing import draw_cells
+from worker.core.schedule import is_due
+from worker.findings.against_truth import STATISTICS, Found, Held, held
+from worker.plan import load_plan
+from worker.pool import check_question, compile_pool
+from worker.report.progress import labels_more
+from worker.simulate.jointly import all_counted, plausible_outcomes
+from worker.simulate.measuring import Log, Measures
+from worker.simulate.replay import labels, run_seed, shuffled
+from worker.simulate.truths import (
+    cell_of_rows,
+    drawn_from,
+    estimates,
+    outcomes,
+    plausible_prior,
+    true_values,
+)
+
+BANDS = "any-time bands"
+_SEED, _USUAL = 16, 0.95
+# (statistic, labels, said, came, n) of one run; labels 0: at the stop
+Line = tuple[str, int, float, int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """A way with its pool. row: (N,) the place of each of the pool's rows in the made arrays."""
+
+    way: Way
+    pool: Made
+    work: Assessment
+    row: Ints
+
+
+@contextmanager
+def opened(way: Way, kind: str) -> Iterator[Opened | None]:
+    """Write, compile and open the pool of a way; None where its data is missing."""
+    pool = made(kind, way.size) if way.n_models == 1 else made_of_two(kind)
+    if pool is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as name:
+        here = Path(name)
+        classes = tuple(f"c{k:02d}" for k in range(pool.n_classes))
+        _write(here, pool, classes, way.has_probabilities)
+        (here / "plan.yaml").write_text(yaml.safe_dump(plan_of(way, kind, classes)))
+        plan = load_plan(here / "plan.yaml", for_simulation=True)
+        compiled = compile_pool(plan, here / "pools")
+        check_question(plan, compiled)
+        row = np.array([int(item) for item in compiled.item_ids.to_pylist()], dtype=np.int64)
+        yield Opened(way, pool, assess(plan, compiled), row)
+
+
+def _write(here: Path, pool: Made, classes: Sequence[str], has_probabilities: bool) -> None:
+    _predictions(here / "predictions.csv", pool, pool.predicted, pool.score, has_probabilities)
+    if pool.second is not None and pool.second_score is not None:
+        _predictions(here / "second.csv", pool, pool.second, pool.second_score, False)
+    k = pool.n_classes
+    costs = 1.0 + 4.0 * (np.subtract.outer(np.arange(k), np.arange(k)) % 3 == 1)
+    np.fill_diagonal(costs, 0.0)
+    np.savetxt(here / "costs.csv", costs, delimiter=",", fmt="%g")
+
+
+def _predictions(
+    path: Path, pool: Made, predicted: Ints, score: Floats, has_probabilities: bool
+) -> None:
+    k = pool.n_classes
+    names = [f"c{of:02d}" for of in range(k)]
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(
+            ["item_id", "predicted", "score", "site"]
+            + [f"p_{n}" for n in names] * has_probabilities
+        )
+        said = zip(predicted.tolist(), score.tolist(), pool.site.tolist(), strict=True)
+        for n, (of, sure, site) in enumerate(said):
+            row = [n, names[of], f"{sure:.6f}", f"s{site}"]
+            if has_probabilities:
+                shares = np.full(k, (1 - sure) / (k - 1))
+                shares[of] = sure
+                row += [f"{share:.6f}" for share in shares]
+            rows.writerow(row)
+
+
+def truth_of(
+    case: Opened, work: Assessment, rng: np.random.Generator
+) -> tuple[Ints, Floats, Truth | None]:
+    """(N,) outcomes in the order of the pool's rows, and (G,) what is true of the groups."""
+    is_infinite = work.plan.population == "infinite"
+    is_several = work.several is not None
+    cell, told = cell_of_rows(work) if not is_several else np.zeros(0, np.int64), None
+    if case.pool.rates is None and case.pool.label is None and case.pool.kind == "a model":
+        if is_several:
+            outcome = plausible_outcomes(work, rng)
+        else:
+            prior = plausible_prior(work, rng)
+            if is_infinite:
+                rate = draw_cells(prior, rng)[cell]
+                outcome = (rng.random(cell.size) >= rate).astype(np.int64)
+            else:
+                outcome = drawn_from(prior, rng)
+    else:
+        told = case.pool.truth(rng)
+        rate = told.rate[case.row]
+        outcome = outcomes(work, told.label[case.row])
+    if is_several:
+        return outcome, estimates(all_counted(work, outcome)), told
+    if not is_infinite:
+        return outcome, true_values(work, outcome), told
+    group = work.pool.cell_group[cell]
+    n_groups = len(work.pool.group_names)
+    with np.errstate(invalid="ignore"):
+        mean: Floats = np.bincount(group, rate, n_groups) / np.bincount(group, minlength=n_groups)
+    return outcome, mean, told
+
+
+def run(
+    case: Opened, number: int, at: Sequence[int], until: int, levels: Sequence[float]
+) -> list[Line]:
+    """Take one run.
+
+    Args:
+        at: label counts at which everything that is published is held against the truth.
+        until: labels after which the run ends, whatever has stopped by then.
+        levels: of the claims of which the stops are looked at.
+    """
+    seed = run_seed(_SEED, number)
+    work = replace(case.work, plan=case.work.plan.model_copy(update={"seed": seed}))
+    rng = np.random.default_rng([seed, 7])
+    outcome, truth, told_of = truth_of(case, work, rng)
+    order = shuffled(work, rng)
+    logs = {
+        level: Log(_claiming(work, level), truth, Measures(until, (), True)) for level in levels
+    }
+    found: dict[tuple[str, int], Held] = {}
+    bands: Held | None = None
+    rows: list[int] = []
+    foreseen: list[tuple[int, list[float]]] = []
+    for n, revealed in enumerate(labels(work, outcome, order), start=1):
+        rows.append(revealed.row)
+        for log in logs.values():
+            if log.stop is None:
+                log.take(n, revealed.believe)
+        if n in at or (work.guard is not None and is_due(n)):
+            state = Found(work, revealed.believe(), truth)
+            if n in at:
+                found |= {(name, n): of for name, of in held(state).items()}
+                more = labels_more(work, state.belief, state.verdict)
+                if more is not None:
+                    foreseen.append((n, more))
+                if case.way.has_report:
+                    shown = Revealed(work, revealed.believe(), np.array(rows), outcome, told_of)
+                    found |= {(name, n): of for name, of in of_report(shown).items()}
+            bands = _at_all_times(bands, state)
+            if bands is not None and n in at:
+                found[BANDS, n] = bands
+        if n >= until or (n >= max(at) and all(log.stop is not None for log in logs.values())):
+            break
+    told = [
+        (name, count, float(of.said.sum()), int(of.came.sum()), len(of.came))
+        for (name, count), of in found.items()
+    ]
+    told += _forecasts(foreseen, logs.get(_USUAL), n)
+    for level, log in logs.items():
+        stop = log.stop
+        if stop is not None and stop.is_conclusive and stop.reason == "answered":
+            told.append((f"claim of {level:g}", 0, level, int(stop.is_right), 1))
+    return told
+
+
+def _forecasts(
+    foreseen: Sequence[tuple[int, list[float]]], log: Log | None, until: int
+) -> Iterator[Line]:
+    """Whether the stop came within the labels that were foreseen; the run has `until`.
+
+    What was foreseen for after the end of the run is left open, and the last decimal is nobody's.
+    """
+    if log is None:
+        return
+    for n, (low, _, high) in foreseen:
+        stop = log.stop
+        if stop is None and n + high >= until:
+            continue
+        if stop is not None and stop.labels <= n:
+            continue
+        came = stop is not None and np.floor(low) <= stop.labels - n <= np.ceil(high)
+        yield "forecast", n, 2 / 3, int(came), 1
+
+
+def _claiming(work: Assessment, level: float) -> Assessment:
+    """The same with a stop rule that asks for this confidence."""
+    if work.rule.confidence is None:
+        return work
+    rule = replace(work.rule, confidence=level)
+    if work.guard is None:
+        return replace(work, rule=rule)
+    return replace(work, rule=rule, guard=Guard(work.guard.forecast, 1 - level))
+
+
+def _at_all_times(before: Held | None, state: Found) -> Held | None:
+    now = STATISTICS[BANDS](state)
+    if now is None or before is None:
+        return now
+    return Held(now.said, now.came & before.came)
+
+
+def gathered(runs: Sequence[Sequence[Line]]) -> dict[tuple[str, int], list[tuple[float, int, int]]]:
+    """(statistic, labels) -> what each run said, what came true of it, and how many numbers."""
+    found: dict[tuple[str, int], list[tuple[float, int, int]]] = defaultdict(list)
+    for lines in runs:
+        for name, count, said, came, n in lines:
+            found[name, count].append((said, came, n))
+    return dict(found)

@@ -1,0 +1,150 @@
+"""The plans that are tried: every task, metric, population, guarantee and prior that is a default.
+
+Each is the part of a plan that differs from the default; strata, priors and looks follow as live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.calibration.made import MADE, REAL
+
+Values = Mapping[str, Any]
+_PAIRS = [["c00", "c01"], ["c02", "c03"], ["c04", "c05"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A plan, and the kinds of pools that it is tried on.
+
+    has_scores: whether the classifier gives any. size: of the made pools. has_report: look at the
+    sections of a report, too. n_models: two to compare. has_probabilities: of all classes.
+    """
+
+    name: str
+    plan: Values
+    kinds: tuple[str, ...] = (*MADE, *REAL)
+    has_scores: bool = True
+    size: str = "ten"
+    has_report: bool = False
+    n_models: int = 1
+    has_probabilities: bool = False
+
+
+_WITHOUT_REAL = MADE
+_COMPARED = tuple(kind for kind in MADE if kind != "f few items")
+_TEN = (*MADE, "g svhn")
+IDENTIFY, ESTIMATE = {"task": "identify"}, {"task": "estimate"}
+RMSE = {"rmse": 0.05}
+
+WAYS = (
+    Way("identify", {"question": IDENTIFY}, has_report=True),
+    Way("identify, 40 groups", {"question": IDENTIFY}, _WITHOUT_REAL[:6], size="forty"),
+    Way("identify, infinite", {"question": IDENTIFY, "population": "infinite"}, MADE),
+    Way("identify, no scores", {"question": IDENTIFY}, MADE, has_scores=False),
+    Way(
+        "identify, infinite, no scores",
+        {"question": IDENTIFY, "population": "infinite"},
+        MADE,
+        has_scores=False,
+    ),
+    Way("identify, any time", {"question": IDENTIFY, "stop": {"guarantee": "anytime"}}, _TEN),
+    Way("identify 3 highest", {"question": IDENTIFY | {"which": "highest", "top": 3}}, _TEN),
+    Way("estimate", {"question": ESTIMATE, "stop": RMSE}),
+    Way(
+        "estimate, any time",
+        {"question": ESTIMATE, "stop": {"width": 0.2, "guarantee": "anytime"}},
+        _TEN,
+    ),
+    Way("compare", {"question": {"task": "compare", "compare": _PAIRS}}, (*_COMPARED, "g svhn")),
+    Way(
+        "compare, any time",
+        {"question": {"task": "compare", "compare": _PAIRS}, "stop": {"guarantee": "anytime"}},
+        (*_COMPARED, "g svhn"),
+    ),
+    Way("identify bias", {"question": IDENTIFY | {"metric": "bias"}}, _TEN),
+    Way(
+        "ECE of the pool",
+        {
+            "question": ESTIMATE | {"metric": "ece"},
+            "stop": {"rmse": 0.02},
+            "pool": {"groups": "score_bin(10)"},
+        },
+        tuple(kind for kind in (*MADE, *REAL) if kind != "f few items"),
+    ),
+    Way("ECE of classes", {"question": IDENTIFY | {"metric": "ece"}}, _TEN),
+    Way(
+        "cost",
+        {"question": IDENTIFY | {"metric": "cost", "costs": "costs.csv"}},
+        MADE,
+        has_probabilities=True,
+    ),
+    Way(
+        "confusion",
+        {"question": ESTIMATE | {"metric": "confusion"}, "stop": RMSE},
+        MADE,
+        has_probabilities=True,
+    ),
+    Way(
+        "TPR of sites",
+        {"question": IDENTIFY | {"metric": "tpr", "positive": "c00"}, "pool": {"groups": "site"}},
+        MADE,
+        has_probabilities=True,
+    ),
+    Way("sites", {"question": IDENTIFY, "pool": {"groups": "site"}}, _TEN),
+    Way(
+        "parents",
+        {"question": IDENTIFY, "pool": {"groups": ["site", "predicted_class"], "parents": "site"}},
+        ("b sites", "b one rate", "d overconfident"),
+        has_report=True,
+    ),
+    Way(
+        "which model",
+        {"question": {"task": "compare", "where": "both"}, "stop": {"rope": {"epsilon": 0.05}}},
+        ("a model", "b ten points in a hundred", "e near the rope", "c like"),
+        n_models=2,
+    ),
+    Way(
+        "which model, a point",
+        {"question": {"task": "compare", "where": "both"}},
+        ("b two in a hundred", "b four in a hundred"),
+        n_models=2,
+    ),
+    Way(
+        "which model, no scores",
+        {"question": {"task": "compare", "where": "both"}, "stop": {"rope": {"epsilon": 0.05}}},
+        ("a model", "b ten points in a hundred", "e near the rope"),
+        n_models=2,
+        has_scores=False,
+    ),
+    Way(
+        "worst of each model",
+        {"question": IDENTIFY},
+        ("a model", "b ten points in a hundred", "c like"),
+        n_models=2,
+    ),
+    Way("informative", {"question": IDENTIFY, "prior": {"kind": "informative"}}, _TEN),
+)
+
+
+def plan_of(way: Way, kind: str, classes: tuple[str, ...]) -> dict[str, Any]:
+    """The plan as plain values; its files are `predictions.csv`, `second.csv` and `costs.csv`."""
+    plan = dict(way.plan)
+    said: dict[str, Any] = {"predicted": "predicted"} | (
+        {"score": "score"} if way.has_scores else {}
+    )
+    if way.has_probabilities:
+        said = {"probabilities": [f"p_{name}" for name in classes]}
+    pool: dict[str, Any] = {"groups": "predicted_class", "classes": list(classes)}
+    if kind == "f one stratum":
+        pool["strata"] = 1
+    if way.n_models > 1:
+        files = {"first": "predictions.csv", "second": "second.csv"}
+        plan["models"] = [{"name": n, "predictions": file} | said for n, file in files.items()]
+        if "where" in way.plan["question"]:
+            pool["groups"] = "site"
+    else:
+        pool |= {"predictions": "predictions.csv"} | said
+    return plan | {"pool": pool | plan.get("pool", {})}

@@ -1,0 +1,188 @@
+"""What is claimed, in words, and how sure that is: the one place where both are said.
+
+How sure a claim is follows it after a comma, so that no page says one without the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from worker.core.question import Question, StopRule
+from worker.core.stopping import Verdict
+from worker.formats import at_most, percent
+
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How one speaks about the groups' values under a metric.
+
+    name, names: of one value, of many. lowest, highest: what the extreme groups are; {} is
+    "class", "groups" and so on. below, within, above: what holds between two groups and epsilon.
+    """
+
+    name: str
+    names: str
+    lowest: str
+    highest: str
+    below: str
+    within: str
+    above: str
+
+
+def _words(
+    name: str, names: str, lowest: str, highest: str, less: str, same: str, more: str
+) -> Words:
+    by = "by more than {2:g}"
+    return Words(
+        name, names, f"{lowest} {{}}", f"{highest} {{}}",
+        f"{{0}} is {less} than {{1}} {by}",
+        f"{{0}} and {{1}} are {same} to within {{2:g}}",
+        f"{{0}} is {more} than {{1}} {by}",
+    )  # fmt: skip
+
+
+WORDS = {
+    "accuracy": _words(
+        "accuracy", "accuracies", "least accurate", "most accurate",
+        "less accurate", "equally accurate", "more accurate",
+    ),
+    "bias": _words(
+        "overconfidence", "overconfidences", "least overconfident", "most overconfident",
+        "less overconfident", "equally overconfident", "more overconfident",
+    ),
+    "ece": _words(
+        "calibration error", "calibration errors", "best calibrated", "worst calibrated",
+        "better calibrated", "equally well calibrated", "worse calibrated",
+    ),
+    "cost": _words(
+        "expected cost", "expected costs", "least costly", "most costly",
+        "less costly", "equally costly", "more costly",
+    ),
+    "l2": _words(
+        "normalised L2 distance", "normalised L2 distances", "closest", "farthest",
+        "closer to people", "equally far from people", "farther from people",
+    ),
+    "kl": _words(
+        "KL divergence (bits)", "KL divergences", "closest", "farthest",
+        "closer to people", "equally far from people", "farther from people",
+    ),
+    "confusion": _words("accuracy", "rows of the confusion matrix", "", "", "", "", ""),
+    "tpr": Words(
+        "true positive rate", "true positive rates",
+        "{} with the lowest true positive rate", "{} with the highest true positive rate",
+        "{0} has a lower true positive rate than {1} by more than {2:g}",
+        "{0} and {1} have the same true positive rate to within {2:g}",
+        "{0} has a higher true positive rate than {1} by more than {2:g}",
+    ),
+}  # fmt: skip
+
+
+def needs_the_right_set(question: Question, rule: StopRule, is_guarded: bool = False) -> bool:
+    """Whether an identify rule holds only where the named groups are right, as `mrr_confidence`.
+
+    A threshold of the mean reciprocal rank that a wrong set can reach claims less than that; bands
+    that hold at any time always ask for the set.
+    """
+    return is_guarded or rule.target > 1 - 1 / (2 * question.top) + _SLACK
+
+
+def extreme_claim(
+    ranked: Sequence[str],
+    noun: str,
+    words: Words,
+    question: Question,
+    rule: StopRule,
+    is_guarded: bool = False,
+) -> str:
+    """Say which groups are the extreme ones: the event whose probability the rule asks about.
+
+    With a tolerance the event is that no named group is beaten by one that is not named by more
+    than it (`worker.core.ranking.set_confidence`): of one group, that it is within the tolerance of
+    the extreme one.
+
+    Args:
+        ranked: the groups' names, the most extreme first; at least `question.top`.
+        noun: class or group.
+        is_guarded: bands that hold at any time decide.
+    """
+    top, tolerance = question.top, question.tolerance
+    is_lowest = question.which == "lowest"
+    extreme = words.lowest if is_lowest else words.highest
+    if not needs_the_right_set(question, rule, is_guarded):
+        return _by_rank(ranked, extreme, noun, question, rule)
+    chosen = ranked[:top]
+    if top == 1:
+        within = f", or within {tolerance:g} of it" if tolerance else ""
+        return f"{listed(chosen)} is the {extreme.format(noun)}{within}"
+    what = f"{listed(chosen)} are the {top} {extreme.format(_PLURAL[noun])}"
+    if not tolerance:
+        return what
+    beats = (words.below if is_lowest else words.above).format(
+        f"no other {noun}", "any of them", tolerance
+    )
+    return f"{what}, or within {tolerance:g} of them: {beats}"
+
+
+_PLURAL = {"class": "classes", "group": "groups"}
+
+
+def _by_rank(
+    ranked: Sequence[str], extreme: str, noun: str, question: Question, rule: StopRule
+) -> str:
+    """What a threshold claims that a wrong set can reach."""
+    top, tolerance = question.top, question.tolerance
+    if top == 1:  # the extreme group has the rank 1 / threshold or a better one
+        among = ranked[: int(1 / rule.target + _SLACK)]
+        within = f", or within {tolerance:g} of it" if tolerance else ""
+        return f"one of {listed(among)} is the {extreme.format(noun)}{within}"
+    text = (
+        f"a ranking that begins with {listed(ranked[:top])} finds the {top} "
+        f"{extreme.format(_PLURAL[noun])} with a mean reciprocal rank of {rule.target:g} or more"
+    )
+    equal = f"; values within {tolerance:g} of each other count as equal" if tolerance else ""
+    return text + equal
+
+
+def within_text(question: Question) -> str:
+    """What the tolerance means, as a sentence; empty if there is none."""
+    if question.task != "identify" or not question.tolerance:
+        return ""
+    return f"Values within {question.tolerance:g} of each other count as equal."
+
+
+def how_sure(verdict: Verdict, rule: StopRule, is_guarded: bool, n_claims: int = 1) -> str:
+    """How sure the claim of a verdict is, beginning with a comma; empty for an estimate.
+
+    Args:
+        is_guarded: bands that hold at any time decide; the posterior is then only told beside them.
+        n_claims: of how many claims this is said. The confidence is that of the least sure one:
+            that all of them hold is less sure.
+    """
+    if verdict.certain:
+        return ", for certain"
+    if verdict.confidence is None:
+        return ""
+    if is_guarded and verdict.reason == "answered":
+        return f", wrong at any time with a probability of at most {miss_text(rule)}"
+    if is_guarded:
+        return f", {sure_text(verdict.confidence)} by the posterior alone"
+    return f", {'each at least ' if n_claims > 1 else ''}{sure_text(verdict.confidence)}"
+
+
+def sure_text(confidence: float) -> str:
+    """A probability of being right: never rounded up."""
+    return f"{percent(confidence)} sure"
+
+
+def miss_text(rule: StopRule) -> str:
+    """How often a claim that holds at any time may be wrong; never rounded down."""
+    return at_most(1 - (rule.confidence or 0.95))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in quotes, the last one after "and"."""
+    quoted = [f"“{name}”" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"

@@ -1,0 +1,242 @@
+"""Whether what is published of a pool is so: the rows that are published, held against the truth.
+
+`assay simulate` and `make calibration` ask the same functions that a decision and a report ask, so
+that a number cannot be published by one way and tested by another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment import Assessment
+from worker.core.belief import Belief, group_share, group_size
+from worker.core.question import StopRule
+from worker.core.stopping import Verdict
+from worker.evidence import group_rows, pair_rows
+from worker.ledger import Standing
+from worker.models.rivals import models_of
+from worker.simulate.findings import is_right, true_region
+from worker.standings import Standings, standings
+
+Floats = NDArray[np.float64]
+Json = Mapping[str, Any]
+
+_ROUNDED = 1.5e-6  # published numbers have six digits after the point
+_TIE = 12  # digits, as of the ranks
+
+
+class Held(NamedTuple):
+    """What came true of n numbers of one kind.
+
+    said: (n,) how probable each was said to be. came: (n,) whether it is so.
+    """
+
+    said: Floats
+    came: NDArray[np.bool_]
+
+
+class Found:
+    """All that is published of one state, and what is true.
+
+    Args:
+        truth: every group's value on the whole pool, as `worker.simulate.truths.true_values`; of
+            an infinite population in all items that are like the pool's.
+        left: items that can still get a label.
+        verdict: what the stop rule says; None to ask it.
+    """
+
+    def __init__(
+        self,
+        work: Assessment,
+        belief: Belief,
+        truth: Floats,
+        left: int = 1,
+        verdict: Verdict | None = None,
+    ) -> None:
+        self.work, self.belief, self.truth, self.left = work, belief, truth, left
+        if verdict is not None:
+            self.verdict = verdict
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the stop rule says, without a budget."""
+        rule = self.work.rule
+        unlimited = StopRule(rule.kind, rule.target, rule.confidence, None, rule.min_per_group)
+        return self.work.ask(self.belief, self.left, unlimited)
+
+    @cached_property
+    def places(self) -> Standings:
+        """Ranks, and all groups together."""
+        return standings(self.belief)
+
+    @cached_property
+    def groups(self) -> list[dict[str, Any]]:
+        """`decision.groups`; of items that were claimed all have a label."""
+        counts = self.belief.right + self.belief.wrong
+        known = self.work.pool.known
+        own = counts if known is None else counts - known.n_items
+        taken = dict(enumerate(own.astype(int).tolist())) if self.work.guard is not None else {}
+        standing = Standing("running", 0, 0, {}, taken, {}, {}, 0)
+        return group_rows(self.work, self.belief, standing, self.places)
+
+    @cached_property
+    def models(self) -> dict[str, Any]:
+        """`decision.models`; nothing of a single model."""
+        several = self.work.several
+        return {} if several is None else models_of(several, self.belief, self.verdict)
+
+    @cached_property
+    def values(self) -> Floats:
+        """(G,) true values of the groups; of a confusion matrix its accuracy."""
+        return self.truth[:, 0] if self.truth.ndim > 1 else self.truth
+
+    @property
+    def filled(self) -> NDArray[np.intp]:
+        """The groups with items."""
+        return np.flatnonzero(group_size(self.belief))
+
+
+Statistic = Callable[[Found], Held | None]
+
+
+def _between(
+    rows: Sequence[Json], low: str, high: str, truths: Floats, level: float
+) -> Held | None:
+    """Of intervals, where there are any, how many hold the truth."""
+    ends = [(row.get(low), row.get(high), x) for row, x in zip(rows, truths, strict=True)]
+    held = [
+        a - _ROUNDED <= x <= b + _ROUNDED
+        for a, b, x in ends
+        if a is not None and b is not None and not np.isnan(x)
+    ]
+    return Held(np.full(len(held), level), np.array(held)) if held else None
+
+
+def _groups(low: str, high: str) -> Statistic:
+    def held(found: Found) -> Held | None:
+        if not found.groups:
+            return None
+        level = found.belief.metric.level if found.belief.judged is not None else 0.95
+        rows = [found.groups[g] for g in found.filled]
+        return _between(rows, low, high, found.values[found.filled], level)
+
+    return held
+
+
+def _overall(found: Found) -> Held | None:
+    share, filled = group_share(found.belief), found.filled
+    value = np.array([share[filled] @ found.values[filled]])
+    if found.belief.metric.kind == "difference":  # they overlap: it is the first one
+        value = found.values[:1]
+    row = dict(zip(("mean", "low", "high"), found.places.overall, strict=True))
+    level = found.belief.metric.level if found.belief.judged is not None else 0.95
+    return _between([row], "low", "high", value, level)
+
+
+def _ranks(found: Found) -> Held | None:
+    if not found.groups or found.filled.size < 2:
+        return None
+    values = found.values[found.filled].round(_TIE)
+    rank = 1.0 + (values[:, None] > values).sum(axis=1)
+    rows = [found.groups[g] for g in found.filled]
+    return _between(rows, "rank_low", "rank_high", rank, 0.95)
+
+
+def _extreme(name: str, extreme: Callable[[Floats], float]) -> Statistic:
+    """Of groups that are said to be the lowest, or highest, with at least 50%, how many are."""
+
+    def held(found: Found) -> Held | None:
+        if not found.groups or found.filled.size < 2:
+            return None
+        values = found.values[found.filled].round(_TIE)
+        is_so = values == extreme(values)
+        told = np.array([found.groups[g][name] for g in found.filled])
+        likely = told >= 0.5
+        if not likely.any():
+            return None
+        return Held(told[likely], is_so[likely])
+
+    return held
+
+
+def _bands(found: Found) -> Held | None:
+    guard = found.work.guard
+    if guard is None:
+        return None
+    rows = [found.groups[g] for g in found.filled]
+    return _between(rows, "band_low", "band_high", found.values[found.filled], 1 - guard.miss)
+
+
+def _confusion(found: Found) -> Held | None:
+    if found.truth.ndim < 2:
+        return None
+    rows, truths = [], []
+    for g in found.filled:
+        row = found.groups[g]
+        for k, name in enumerate(found.work.pool.classes):
+            rows.append({"low": row["confusion_low"][name], "high": row["confusion_high"][name]})
+            truths.append(found.truth[g, 0] if k == g else found.truth[g, 1 + k])
+    return _between(rows, "low", "high", np.array(truths), 0.95)
+
+
+def _regions(found: Found) -> Held | None:
+    """Of the likeliest regions of the pairs, how many hold the true difference."""
+    if found.work.question.task != "compare":
+        return None
+    epsilon, values = found.work.question.epsilon, found.values
+    rows = pair_rows(found.work, found.verdict)
+    told = [max(row["below"], row["within"], row["above"]) for row in rows]
+    came = [
+        pair.region == true_region(values[pair.g1] - values[pair.g2], epsilon)
+        for pair in found.verdict.pairs
+    ]
+    return Held(np.array(told), np.array(came)) if came else None
+
+
+def _confidence(found: Found) -> Held | None:
+    said = found.verdict.confidence
+    if said is None or found.work.guard is not None:
+        return None  # under that guarantee it does not decide, and the regions are the bands'
+    is_so = is_right(found.work, found.verdict, found.belief, found.truth)
+    return Held(np.array([said]), np.array([is_so]))
+
+
+def _differences(found: Found) -> Held | None:
+    rows = found.models.get("differences")
+    if not rows:
+        return None
+    pairs = found.verdict.pairs
+    truths = np.array([found.values[pair.g1] - found.values[pair.g2] for pair in pairs])
+    return _between(rows, "low", "high", truths, 0.95)
+
+
+def _own_groups(found: Found) -> Held | None:
+    rows = found.models.get("groups")
+    return _between(rows, "low", "high", found.values, 0.95) if rows else None
+
+
+# By the names under which `worker.findings.published` and the calibration know them.
+STATISTICS: dict[str, Statistic] = {
+    "group interval": _groups("low", "high"),
+    "group HPDI": _groups("hpdi_low", "hpdi_high"),
+    "overall interval": _overall,
+    "rank interval": _ranks,
+    "P(lowest)": _extreme("p_lowest", lambda values: float(values.min())),
+    "P(highest)": _extreme("p_highest", lambda values: float(values.max())),
+    "any-time bands": _bands,
+    "confusion entry": _confusion,
+    "pair region": _regions,
+    "confidence": _confidence,
+    "model difference": _differences,
+    "model's own group": _own_groups,
+}
+
+
+def held(found: Found) -> dict[str, Held]:
+    """What came true of all that is published of this state."""
+    return {name: of for name, ask in STATISTICS.items() if (of := ask(found)) is not None}
