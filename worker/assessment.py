@@ -221,8 +221,14 @@ class Assessment:
             unknown = unlabelled(belief) - unclaimed
         return decide(
             belief, self.question, rule, spent, left, rng, self.guard, unknown, may_be_rough,
-            None if self.pool.known is None else self.pool.known.n_items,
+            self._beforehand(belief),
         )  # fmt: skip
+
+    def _beforehand(self, belief: Belief) -> Ints | None:
+        """(C,) items whose outcome was known before the first label; None: there are none."""
+        if self.several is not None:  # there is no difference where two models agree
+            return np.where(self.several.views[0].cell < 0, belief.size, 0)
+        return None if self.pool.known is None else self.pool.known.n_items
 
     def spent(self, belief: Belief) -> int:
         """How many labels the assessment took: known items cost none."""

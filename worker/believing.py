@@ -9,17 +9,22 @@ from numpy.typing import NDArray
 
 from worker.core import empirical, priors, siblings
 from worker.core.belief import Belief
+from worker.core.calibration_prior import shared_prior, with_calibrated
 from worker.core.counts import LawCache
 from worker.core.empirical import Fit, Hyperparameters, Scores
 from worker.core.kinds import expected_kinds, fit_kinds
 from worker.core.metrics import Errors
-from worker.core.supposing import with_prior
+from worker.core.shared import Shared, with_node_apart
+from worker.core.supposing import replaced, with_prior
 from worker.judgements.outcomes import Outcomes
 from worker.plan import Plan
 from worker.pool import Pool
 
 Ints = NDArray[np.int64]
 
+# A classifier without scores is taken for one that is .88 sure of every item, as published ones are
+# on average: so its accuracy is expected between .3 and .99, and most of it is learnt.
+_WITHOUT_SCORES = 2.0
 # A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
 _fits = LawCache(1 << 22)
 
@@ -41,6 +46,9 @@ def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
         metric=meaning.metric,
         errors=_errors(plan, pool, meaning, beta),
     )
+    if plan.prior.kind == "empirical" and not meaning.metric.pooled:
+        shared = shared_of(meaning, pool, Fit(Hyperparameters(), empirical.UNFITTED))
+        begun = replaced(begun, shared=shared, _memo={})
     return _apart(begun, pool)
 
 
@@ -50,8 +58,10 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     Args:
         early: (C, 1 + L) outcomes that the fit may see.
     """
-    if plan.prior.kind != "empirical" or meaning.metric.pooled:
+    if plan.prior.kind != "empirical":
         return belief
+    if meaning.metric.pooled:
+        return _apart(with_prior(belief, *shared_rates(pool, early)), pool)
     key = pool.hash, early.tobytes()
     found: tuple[Fit, Any, Any] | None = _fits.get(key)
     if found is None:
@@ -67,8 +77,17 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     errors = belief.errors
     if errors is not None and kinds is not None:
         errors = Errors(errors.counts, kinds)
-    alpha, beta, node = empirical.prior_of(rates.mode, scores(pool), rates.covariance, level)
-    return _apart(with_prior(belief, alpha, beta, node, errors), pool)
+    prior = prior_for(meaning, pool, rates.mode, rates.covariance, level)
+    return _apart(with_prior(belief, *prior, errors, shared_of(meaning, pool, rates, level)), pool)
+
+
+def shared_of(meaning: Outcomes, pool: Pool, rates: Fit, level: Any = None) -> Shared:
+    """What of `prior_for` is common to all groups of the pool."""
+    n_groups = len(pool.group_names)
+    shared = empirical.shared_of(
+        rates, scores(pool), pool.cell_size, pool.cell_group, n_groups, level
+    )
+    return with_node_apart(shared) if meaning.metric.kind == "ece" else shared
 
 
 def _level(h: Hyperparameters, right: Ints, wrong: Ints, pool: Pool) -> Any:
@@ -90,13 +109,13 @@ def _apart(belief: Belief, pool: Pool) -> Belief:
     alpha, beta = belief.alpha.copy(), belief.beta.copy()
     is_known = pool.known.n_items > 0
     alpha[is_known] = beta[is_known] = 1.0
-    return with_prior(belief, alpha, beta, belief.node, belief.errors)
+    return with_prior(belief, alpha, beta, belief.node, shared=belief.shared)
 
 
 def scores(pool: Pool) -> Scores:
-    """What the classifier's scores say of the cells; nothing if it gives none."""
+    """What the classifier's scores say of the cells; the same of all if it gives none."""
     if not pool.has_scores:
-        return Scores(np.zeros(pool.n_cells), np.zeros(pool.n_cells))
+        return Scores(np.full(pool.n_cells, _WITHOUT_SCORES), np.zeros(pool.n_cells))
     filled = pool.group_size > 0
     centre = np.average(pool.group_mean_logit[filled], weights=pool.group_size[filled])
     if pool.has_children:  # each has a level of its own, as far as its scores tell
@@ -111,9 +130,9 @@ def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:
     """alpha, beta and node of the cells' rates of right answers, before any label."""
     one = np.ones(1)
     if plan.prior.kind == "empirical" and meaning.metric.pooled:
-        return empirical.shared_prior(scores(pool))
+        return shared_rates(pool)
     if plan.prior.kind == "empirical":
-        return empirical.prior_of(Hyperparameters(), scores(pool), empirical.UNFITTED)
+        return prior_for(meaning, pool, Hyperparameters(), empirical.UNFITTED)
     if plan.prior.kind == "informative":
         return *priors.informative(pool.cell_mean_score, plan.prior.strength), one
     if plan.question.metric in ("cost", "confusion"):
@@ -121,6 +140,22 @@ def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:
         right = np.full(pool.n_cells, plan.prior.strength / len(pool.classes))
         return right, plan.prior.strength - right, one
     return *priors.uniform(pool.n_cells, plan.prior.strength), one
+
+
+def prior_for(
+    meaning: Outcomes, pool: Pool, h: Hyperparameters, covariance: Any, level: Any = None
+) -> tuple[Any, Any, Any]:
+    """`empirical.prior_of` the pool; for an ECE in groups each of them may be calibrated."""
+    prior = empirical.prior_of(h, scores(pool), covariance, level)
+    if meaning.metric.kind == "ece":
+        return with_calibrated(*prior, pool.cell_mean_score)
+    return prior
+
+
+def shared_rates(pool: Pool, *labels: Ints) -> tuple[Any, Any, Any]:
+    """alpha, beta and node of the rates behind the pool's ECE, laid out by labels (C, 1 + L)."""
+    told = [np.stack([of[:, 0], of[:, 1:].sum(axis=1)], axis=1) for of in labels]
+    return shared_prior(pool.cell_mean_score, pool.cell_size, *told)
 
 
 def _errors(plan: Plan, pool: Pool, meaning: Outcomes, beta: Any) -> Errors | None:

@@ -14,6 +14,7 @@ from worker.core.belief import Belief
 from worker.core.stopping import Verdict
 from worker.evidence import group_rows, pair_rows, rounded
 from worker.judgements.annotating import annotation_of
+from worker.judgements.fates import fates
 from worker.ledger import Header, Ledger, Standing
 from worker.models.rivals import models_of
 from worker.months.changing import continuation
@@ -49,8 +50,7 @@ def decision(
     if since is not None:
         text = f"Later labels: the finding is {since}. {text}"
     found = standings(belief)
-    # of the pool, and counted as unlabelled
-    states = [u.state for u in standing.unsettled.values() if u.cell >= 0 and u.outcome is None]
+    items = fates(assessment, standing)
     body: dict[str, Any] = {
         "version": VERSION,
         "assessment": header.assessment,
@@ -76,8 +76,9 @@ def decision(
         "annotators": len(standing.authors),
         "annotation": annotation_of(assessment, standing),
         "rejected": standing.n_rejected,
-        "skipped_items": states.count("skipped"),
-        "deleted_items": states.count("deleted"),
+        "skipped_items": items.skipped,
+        "rejected_items": items.rejected,
+        "deleted_items": items.deleted,
         "groups": group_rows(assessment, belief, standing, found),
         "evaluation": evaluation_of(assessment, belief),
         "continues": continues_of(assessment, belief, standing.tally),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -28,8 +29,30 @@ def seemly(thing: Any) -> Any:
 
 
 def percent(share: float) -> str:
-    """A probability for people; never rounded up to 100%."""
-    return f"{min(share * 100, 99.9):.3g}%" if share < 1 else "100%"
+    """A probability of being right: one digit after the point, never rounded up."""
+    if 0 < share < 0.001:
+        return "<0.1%"
+    return f"{_floor(1000 * share, 999 if share < 1 else 1000) / 10:g}%"
+
+
+def whole_percent(share: float) -> str:
+    """`percent` without digits after the point."""
+    return f"{_floor(100 * share, 99 if share < 1 else 100)}%"
+
+
+def _floor(number: float, most: int) -> int:
+    """The whole number below, or the one that rounding took the number from: 0.57 * 100."""
+    return min(math.floor(round(number, 9)), most)
+
+
+def probability(number: float) -> float:
+    """A probability to six digits, for JSON; what is not certain never becomes 0 or 1."""
+    return round(number, 6) if number in (0, 1) else min(max(round(number, 6), 1e-6), 1 - 1e-6)
+
+
+def at_most(share: float) -> str:
+    """A probability of being wrong: one digit after the point, never rounded down."""
+    return f"{math.ceil(round(1000 * share, 9)) / 10:g}%"
 
 
 def value(number: float) -> str:
@@ -42,8 +65,8 @@ def value(number: float) -> str:
 
 
 def error(number: float) -> str:
-    """An error or a width: four digits after the point, as in the finding."""
-    return f"{number:.4f}"
+    """An error or a width: four digits after the point, never rounded down."""
+    return f"{math.ceil(round(1e4 * number, 6)) / 1e4:.4f}" if math.isfinite(number) else "nan"
 
 
 def share(number: float) -> str:

@@ -23,7 +23,7 @@ from worker.queue.filling import empty, refill, tidy
 from worker.queue.leasing import leased
 from worker.queue.queueing import pending_cells, unclaimed_cells
 from worker.telling import tell_decision, tell_progress, tell_tab, untell_decision, write_decision
-from worker.wording import headline
+from worker.wording import headline, in_short
 
 
 def advance(
@@ -77,7 +77,7 @@ def _turn(
     if standing.status == "stopped":
         tell_decision(ledger, desk)
         hand_back(ledger, desk)
-    tell_tab(ledger, desk, standing.status, verdict)
+    tell_tab(ledger, desk, standing.status, in_short(assessment, verdict))
     return verdict
 
 

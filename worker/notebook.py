@@ -43,7 +43,7 @@ _JUDGEMENTS = (
     "group", "predicted", "score", "outcome", "is_right",
 )  # fmt: skip
 _ANNOTATORS = (
-    "labels", "skipped", "shared", "agreement", "gold", "gold_right", "quality", "quality_low",
+    "labels", "skips", "shared", "agreement", "gold", "gold_right", "quality", "quality_low",
     "quality_high", "per_hour", "median_s", "last_at",
 )  # fmt: skip
 _CHOICES = (
@@ -63,7 +63,8 @@ class Snapshot:
         metric's value `mean`, `low` and `high` (equal-tailed 95%), `hpdi_low` and `hpdi_high` (the
         narrowest 95%); `p_lowest`, `p_highest`, `rank` with its 95% interval (1: the lowest value);
         `band_low`, `band_high` with `guarantee: anytime`; `confusion.<class>` and its intervals
-        with `metric: confusion`. NaN for groups without items.
+        with `metric: confusion`. NaN for groups without items. No rows where several models are
+        compared: `report().models` has their differences.
     judgements: one row an annotation: `label`, `author` (a number of Label Studio), `at` (UTC),
         `seconds` it took, `status` (valid, skipped, rejected), `reason` of a rejection; of its item
         `group`, `predicted`, `score`, `outcome` (the class that counts; the likeliest one where
@@ -71,7 +72,8 @@ class Snapshot:
     choices: one row a claim, by its number: `item`, `cell`, `group`, `strategy`, `revision` of the
         tally that it rests on, `pending` items by cell, and the strategy's `numbers`.
     annotators: one row a person, by their number in Label Studio, in the order of their first
-        answers: `labels` on items of the pool, `skipped`, `per_hour`, `median_s`, `last_at`;
+        answers: `labels` (items of the pool that they answered), `skips`, `per_hour`, `median_s`,
+        `last_at`;
         `shared` items and the `agreement` with their classes; `gold` items and how many of them
         `gold_right`; `quality` (the chance to be right, as `worker.report.contents_people` says
         under which rule) with its 95% interval, `quality_low` to `quality_high`. NaN: not known.
@@ -157,13 +159,16 @@ def snapshot(work: Assessment, header: Header, ledger: Ledger, settings: Setting
         judgements=_judgements(work, standing.tally, records),
         choices=_choices(work.pool, choices),
         decisions=_decisions(decisions),
-        annotators=_annotators(work, standing.tally, records),
+        annotators=_annotators(work, standing, records),
         belief=belief,
         settings=settings,
     )
 
 
 def _groups(work: Assessment, belief: Belief, standing: Standing) -> pd.DataFrame:
+    if work.several is not None and work.several.asked:
+        # differences of models are no groups; the report has them
+        return pd.DataFrame(columns=["size", "share"], index=pd.Index([], name="group"))
     rows = [
         {"group": row["group"], "size": row["size"], "share": share} | _known(row)
         for row, share in zip(
@@ -211,14 +216,12 @@ def _judgements(
     ).reset_index(drop=True)
 
 
-def _annotators(
-    work: Assessment, tally: Mapping[str, int], records: Sequence[Record]
-) -> pd.DataFrame:
-    people = called(records)
-    rows = [asdict(one) for one in annotators(work, tally, records, people)]
+def _annotators(work: Assessment, standing: Standing, records: Sequence[Record]) -> pd.DataFrame:
+    people = called(records, map(int, standing.authors))
+    rows = [asdict(one) for one in annotators(work, standing.tally, records, people)]
     authors = pd.Index(list(people), name="author", dtype="int64")
     frame = pd.DataFrame(rows, columns=list(_ANNOTATORS), index=authors)
-    whole = dict.fromkeys(("labels", "skipped", "shared"), "int64")
+    whole = dict.fromkeys(("labels", "skips", "shared"), "int64")
     maybe = dict.fromkeys(("gold", "gold_right"), "Int64")
     others = set(_ANNOTATORS) - {*whole, *maybe, "last_at"}
     frame = frame.astype(whole | maybe | dict.fromkeys(others, "float64"))

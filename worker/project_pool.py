@@ -12,6 +12,7 @@ import os
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,8 @@ from worker.judgements.rules import Rules, tied, votes_of
 from worker.plan import Plan
 from worker.plan.drafting import draft_for_project
 from worker.plan.project_part import ID, LABEL, PREDICTED, SCORE
+from worker.pool.shown import Numbers, Told, refuse_told
+from worker.pool.texts import Texts
 
 if TYPE_CHECKING:
     from label_studio_sdk.client import LabelStudio
@@ -93,6 +96,8 @@ def read_project(
             "`pool: {predictions: FILE}`"
         )
     table = _table(plan, tasks)
+    if plan.queue.mode == "prioritise":  # people see the tasks themselves
+        _check_shown(number, project.config, tasks, table)
     path = _kept(folder, number, table)
     pool = plan.pool.model_copy(update={"predictions": path, "classes": classes})
     return ProjectPool(
@@ -170,6 +175,20 @@ def _table(plan: Plan, tasks: Sequence[ExistingTask]) -> pa.Table:
             )
         columns[name] = pa.array(values, pa.string())
     return pa.table(columns)
+
+
+def _check_shown(number: int, config: str, tasks: Sequence[ExistingTask], table: pa.Table) -> None:
+    """Refuse tasks whose labelling page tells annotators what was predicted."""
+    keys, scores = list(shown_keys(config)), table.column(SCORE).to_numpy()
+    shown = [[_text(task.data.get(key)) or "" for task in tasks] for key in keys]
+    said = table.column(PREDICTED).combine_chunks().dictionary_encode()
+    told = Told("the predicted class", said.dictionary.to_pylist(), said.indices.to_numpy())
+    cure = "leave it out of the labelling configuration, or show another key"
+    with closing(Texts()) as texts:
+        texts.add(pa.record_batch([pa.array(one, pa.large_string()) for one in shown], keys))
+        called = [(f"the tasks' key {key}, which the labelling page shows,", cure) for key in keys]
+        by_score: Numbers = lambda rows: iter([("the score", scores[rows])])  # noqa: E731
+        refuse_told(f"project {number}", called, texts, [told], by_score)
 
 
 def _version(number: int | None, asked: str | None, tasks: Sequence[ExistingTask]) -> str:

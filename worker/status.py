@@ -11,6 +11,7 @@ from worker.assessment import Assessment, reopen
 from worker.decision import continues_of
 from worker.evidence import groups
 from worker.judgements.annotating import annotation_of, waiting_votes
+from worker.judgements.fates import fates, open_tasks
 from worker.ledger import Header
 from worker.loop import look
 from worker.models.rivals import models_of
@@ -33,8 +34,8 @@ class Status:
     confidence: float | None
     value: float | None
     claims: int
-    open_items: int  # before the annotators now
-    retired: dict[str, int]  # given up: state -> items
+    open_items: int  # `fates.open_tasks`: before the annotators now
+    retired: dict[str, int]  # `Fates.given_up`: state -> items
     rejected: dict[int, dict[str, Any]]
     annotators: int
     revision: int
@@ -109,10 +110,6 @@ def status_of(office: Office, assessment: str, work: Assessment | None = None) -
     if stop is None and verdict.reason == "open":
         left = to_be_had(work, standing)
         ahead = forecast(work, belief, verdict, left, (), datetime.now(UTC)).text
-    retired: dict[str, int] = {}
-    for u in standing.unsettled.values():
-        if u.state in ("skipped", "rejected", "deleted") and u.cell >= 0 and u.outcome is None:
-            retired[u.state] = retired.get(u.state, 0) + 1
     return Status(
         header=header,
         status=standing.status,
@@ -123,10 +120,8 @@ def status_of(office: Office, assessment: str, work: Assessment | None = None) -
         confidence=verdict.confidence,
         value=verdict.value,
         claims=standing.claims,
-        open_items=sum(
-            bool(u.open_tasks) for u in standing.unsettled.values() if u.state == "open"
-        ),
-        retired=retired,
+        open_items=len(open_tasks(standing)),
+        retired=fates(work, standing).given_up,
         rejected=ledger.rejected(),
         annotators=len(standing.authors),
         revision=standing.revision,

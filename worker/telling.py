@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from connector.port import TAB, Desk, marker
-from worker.core.stopping import Verdict
 from worker.files import write_whole
 from worker.ledger import Ledger
 from worker.ledger.contract import Status
@@ -33,16 +32,16 @@ def tell_progress(ledger: Ledger, desk: Desk, text: str) -> None:
     ledger.note(described=line, described_at=int(time.time()))
 
 
-def tell_tab(ledger: Ledger, desk: Desk, status: Status, verdict: Verdict) -> None:
+def tell_tab(ledger: Ledger, desk: Desk, status: Status, text: str) -> None:
     """Title our tab in the Data Manager: as often as `tell_progress`, but what ends work at once.
 
     Label Studio shows some fifteen characters of a title.
+
+    Args:
+        text: how far it is, while it is running.
     """
-    if status == "running":
-        sure = verdict.confidence
-        known = f"{verdict.labels:,} labels" if sure is None else f"{int(sure * 100)}% sure"
-    else:
-        known = "finished" if status == "stopped" else status
+    over = "finished" if status == "stopped" else status
+    known = text if status == "running" else over
     title, notes = f"{TAB}: {known}", ledger.notes()
     if notes.get("tab") == title:
         return

@@ -3,102 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from worker.assessment import Assessment
+from worker.claims import WORDS, Words, extreme_claim, how_sure, miss_text
 from worker.core.belief import Belief
 from worker.core.posterior import whole
 from worker.core.stopping import PairVerdict, Verdict
-from worker.formats import percent
+from worker.formats import error, whole_percent
 from worker.models.rivals import finding_of_models
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """How one speaks about the groups' values under a metric.
-
-    name, names: of one value, of many. lowest, highest: what the extreme groups are; {} is
-    "class", "groups" and so on. below, within, above: what holds between two groups and epsilon.
-    """
-
-    name: str
-    names: str
-    lowest: str
-    highest: str
-    below: str
-    within: str
-    above: str
-
-
-def _words(
-    name: str, names: str, lowest: str, highest: str, less: str, same: str, more: str
-) -> Words:
-    by = "by more than {2:g}"
-    return Words(
-        name, names, f"{lowest} {{}}", f"{highest} {{}}",
-        f"{{0}} is {less} than {{1}} {by}",
-        f"{{0}} and {{1}} are {same} to within {{2:g}}",
-        f"{{0}} is {more} than {{1}} {by}",
-    )  # fmt: skip
-
-
-WORDS = {
-    "accuracy": _words(
-        "accuracy", "accuracies", "least accurate", "most accurate",
-        "less accurate", "equally accurate", "more accurate",
-    ),
-    "bias": _words(
-        "overconfidence", "overconfidences", "least overconfident", "most overconfident",
-        "less overconfident", "equally overconfident", "more overconfident",
-    ),
-    "ece": _words(
-        "calibration error", "calibration errors", "best calibrated", "worst calibrated",
-        "better calibrated", "equally well calibrated", "worse calibrated",
-    ),
-    "cost": _words(
-        "expected cost", "expected costs", "least costly", "most costly",
-        "less costly", "equally costly", "more costly",
-    ),
-    "l2": _words(
-        "normalised L2 distance", "normalised L2 distances", "closest", "farthest",
-        "closer to people", "equally far from people", "farther from people",
-    ),
-    "kl": _words(
-        "KL divergence (bits)", "KL divergences", "closest", "farthest",
-        "closer to people", "equally far from people", "farther from people",
-    ),
-    "confusion": _words("accuracy", "rows of the confusion matrix", "", "", "", "", ""),
-    "tpr": Words(
-        "true positive rate", "true positive rates",
-        "{} with the lowest true positive rate", "{} with the highest true positive rate",
-        "{0} has a lower true positive rate than {1} by more than {2:g}",
-        "{0} and {1} have the same true positive rate to within {2:g}",
-        "{0} has a higher true positive rate than {1} by more than {2:g}",
-    ),
-}  # fmt: skip
 
 
 def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
     """Say what was found out, in one sentence that holds whether or not the rule is met."""
     if assessment.several is not None:
-        found = finding_of_models(assessment.several, belief, verdict)
+        rule, noun = assessment.rule, noun_of(assessment)
+        found = finding_of_models(assessment.several, belief, verdict, rule, noun)
         return found if assessment.several.asked else found + _sure(assessment, verdict)
     names, question = assessment.pool.group_names, assessment.question
     words = WORDS[assessment.plan.metric]
     if question.task == "identify":
-        chosen = [names[g] for g in verdict.chosen]
-        is_one = len(chosen) == 1
-        noun = noun_of(assessment)
-        extreme = words.lowest if question.which == "lowest" else words.highest
-        what = extreme.format(noun if is_one else {"class": "classes", "group": "groups"}[noun])
-        verb = "is the" if is_one else f"are the {len(chosen)}"
-        return f"{listed(chosen)} {verb} {what}{_sure(assessment, verdict)}"
+        ranked = [names[g] for g in verdict.ranking]
+        is_guarded = assessment.guard is not None
+        found = extreme_claim(
+            ranked, noun_of(assessment), words, question, assessment.rule, is_guarded
+        )
+        return found + _sure(assessment, verdict)
     if question.task == "compare":
         said = [_of_pair(words, names, pair, question.epsilon) for pair in verdict.pairs[:3]]
         more = f", and {len(verdict.pairs) - 3} more pairs" if len(verdict.pairs) > 3 else ""
         return "; ".join(said) + more + _sure(assessment, verdict)
     value = verdict.value if verdict.value is not None else float("nan")
-    asked = f"{value:.4f} (asked for: {assessment.rule.target:g})"
+    asked = f"{error(value)} (asked for: {assessment.rule.target:g})"
     held = "95% interval" if assessment.guard is None else "95% band that holds at any time"
     if belief.judged is not None:
         mean, low, high = whole(belief)
@@ -134,9 +69,9 @@ def headline(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
     start = {
         "open": "Not yet: at present",
         "answered": "Enough is known:",
-        "exhausted": "All that can be labelled is:"
-        if not verdict.certain
-        else "Everything is labelled:",
+        "exhausted": "Everything is labelled:"
+        if verdict.certain
+        else "All that can be labelled is labelled, and the question is not answered: at present",
         "budget": "The budget is spent, and the question is not answered: at present",
     }[verdict.reason]
     if verdict.reason == "open" and _waits_for_confirmation(assessment, verdict):
@@ -179,12 +114,17 @@ def known_text(assessment: Assessment) -> str:
 
 def guarantee_means(assessment: Assessment) -> str:
     """What the plan's guarantee is worth, no more and no less."""
-    if assessment.plan.stop.guarantee == "anytime":
-        miss = percent(1 - (assessment.rule.confidence or 0.95))
+    if assessment.guard is not None:
         return (
             "whatever the labels, the moment of looking and the items that stay without an answer, "
-            f"a wrong claim is ever published with a probability of at most {miss}; this rests on "
-            "the random order of the items in each cell, and on no prior or model"
+            "a wrong claim is ever published with a probability of at most "
+            f"{miss_text(assessment.rule)}; this rests on the random order of the items in each "
+            "cell, and on no prior or model"
+        )
+    if assessment.rule.confidence is None:
+        return (
+            "what the posterior expects under the plan's prior and model, on average over truths "
+            "like those; it is no bound on the error of a single assessment"
         )
     return (
         "the posterior probability, under the plan's prior and model, that the finding holds; "
@@ -194,14 +134,15 @@ def guarantee_means(assessment: Assessment) -> str:
 
 
 def _sure(assessment: Assessment, verdict: Verdict) -> str:
-    if verdict.certain:
-        return ", for certain"
-    if assessment.plan.stop.guarantee == "anytime" and verdict.reason == "answered":
-        return f", guaranteed at {percent(assessment.rule.confidence or 0.95)}"
-    return "" if verdict.confidence is None else f", {percent(verdict.confidence)} sure"
+    n_claims = len(verdict.pairs)
+    if assessment.several is not None:
+        n_claims = max(n_claims, len(assessment.several.models.names))
+    return how_sure(verdict, assessment.rule, assessment.guard is not None, n_claims)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names in quotes, the last one after "and"."""
-    quoted = [f"“{name}”" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+def in_short(assessment: Assessment, verdict: Verdict) -> str:
+    """How far it is, in a few characters: how sure, or, where no probability decides, how many
+    labels there are."""
+    if verdict.confidence is None or assessment.guard is not None:
+        return f"{verdict.labels:,} labels"
+    return f"{whole_percent(verdict.confidence)} sure"

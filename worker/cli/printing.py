@@ -11,15 +11,17 @@ from rich.console import Console
 from rich.table import Table
 
 from connector.settings import project_page
+from worker.claims import WORDS
 from worker.cli.doctor import Finding
+from worker.formats import share
 from worker.judgements.annotating import waiting_text
+from worker.judgements.fates import given_up_text
 from worker.models.rivals import question_of_models
 from worker.models.several import several
 from worker.plan import Plan
 from worker.pool import Pool
 from worker.replaying import Replay
 from worker.status import Status
-from worker.wording import WORDS
 
 WIDTH = 100
 # Longer tables help nobody in a terminal; --json has every group.
@@ -42,8 +44,7 @@ def status_text(s: Status) -> str:
         lines += [line for text in s.continues["text"] for line in textwrap.wrap(text, WIDTH)]
     lines.append(f"Label Studio: {project_page(s.header.url, s.header.project)}")
     if s.retired:
-        what = ", ".join(f"{n} {state}" for state, n in sorted(s.retired.items()))
-        lines.append(f"Given up, and counted as unlabelled: {what}.")
+        lines.append(f"Given up, and counted as unlabelled: {given_up_text(s.retired)}.")
     for annotation, why in sorted(s.rejected.items())[:10]:
         lines.append(f"Rejected: annotation {annotation} of {why['item']}: {why['reason']}.")
     if len(s.rejected) > 10:
@@ -95,9 +96,9 @@ def _differences_table(differences: list[dict[str, Any]]) -> str:
             f"{row['labelled']:,}",
             f"{row['mean']:+.3f}",
             f"{row['low']:+.3f} to {row['high']:+.3f}",
-            f"{row['above']:.3f}",
-            f"{row['within']:.3f}",
-            f"{row['below']:.3f}",
+            share(row["above"]),
+            share(row["within"]),
+            share(row["below"]),
         )
     return _printed(table, len(differences) - MOST_GROUPS, "differences")
 
@@ -191,6 +192,8 @@ def replay_text(result: Replay) -> str:
         f"{result.choices - len(result.choices_not_repeated):,} of {result.choices:,} choices were "
         "made again and came out the same.",
     ]
+    if result.choices_not_repeated:
+        lines[-1] += " A release whose statistics differ chooses otherwise."
     if result.is_decision_repeated is not None:
         same = "the same" if result.is_decision_repeated else "ANOTHER ONE"
         lines.append(f"The decision made again is {same}.")

@@ -159,12 +159,26 @@ def _uncertainty_headline(found: PredictorExperiment) -> str:
 def _selection_headline(found: PredictorExperiment) -> str:
     named = {p.name: p for p in found.predictors}
     best, surest = named[found.best_first[0]], named[found.surest_first[0]]
+    mean = best.whole.mean
+    leads = f"{best.name} ({number(mean.mean)}, {between(mean.low, mean.high)})"
+    off = [p.name for p in found.predictors if _is_off(p.whole)]
+    if off:
+        return (
+            f"Which predictor is best is left open: draws of {found.evaluator} are not like the "
+            f"predictions of {', '.join(off)}. By their {found.measure} it would be {leads}; "
+            f"by the predictions' own L2 it is {found.by_l2[0]}."
+        )
+    if found.by_l2[0] != best.name:
+        return (
+            f"Which predictor is best depends on the measure: by the {found.measure} it is "
+            f"{leads}, by the predictions' own L2 {found.by_l2[0]}."
+        )
     chance = best.p_best if best.p_best is not None else 1.0
     shown = "more than 99.9%" if chance > 0.999 else _percent(chance)
     word = "highest" if found.is_better_high else "lowest"
     text = (
-        f"{best.name} is best: its {found.measure} is the {word}, {number(best.whole.mean.mean)} "
-        f"({between(best.whole.mean.low, best.whole.mean.high)}), and it is the best one of these "
+        f"{best.name} is best: its {found.measure} is the {word}, {number(mean.mean)} "
+        f"({between(mean.low, mean.high)}), and it is the best one of these "
         f"with a probability of {shown}"
     )
     width = f"{_level(found.level)} HPDI {number(surest.whole.measure.width)} wide"
@@ -173,12 +187,17 @@ def _selection_headline(found: PredictorExperiment) -> str:
     return f"{text}. The most certain is {surest.name} ({width})."
 
 
+def _is_off(part: Part) -> bool:
+    """Whether draws are far from the predictions that they were fitted to."""
+    is_outside = not part.mean.low <= part.seen <= part.mean.high
+    return is_outside and abs(part.seen - part.mean.mean) > _OFF * abs(part.seen)
+
+
 def _part_remarks(found: PredictorExperiment, name: str, part: Part) -> list[str]:
     told = []
     if len(part.measure.region) > 1:
         told.append(_several(name, part.measure, found.level))
-    is_outside = not part.mean.low <= part.seen <= part.mean.high
-    if is_outside and abs(part.seen - part.mean.mean) > _OFF * abs(part.seen):
+    if _is_off(part):
         told.append(
             f"{name}: the mean of the predictions themselves, {number(part.seen)}, is outside the "
             f"interval of the draws' mean, {between(part.mean.low, part.mean.high)}. "

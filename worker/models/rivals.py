@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from worker.claims import WORDS, extreme_claim, sure_text, within_text
 from worker.core.belief import Belief
 from worker.core.posterior import interval, mean
+from worker.core.question import StopRule
 from worker.core.stopping import PairVerdict, Verdict
+from worker.formats import probability
 from worker.models.several import Several
 from worker.pool.models import ALL_ITEMS
 
@@ -59,8 +62,8 @@ def _differences(several: Several, belief: Belief, verdict: Verdict) -> list[dic
         row |= {"size": int(sizes[g])} | {key: of[g] for key, of in columns.items()}
         row |= {"mean": _digits(means[g]), "low": _digits(bounds[g, 0])}
         row |= {"high": _digits(bounds[g, 1]), "region": pair.region}
-        row |= {"below": _digits(pair.p_below), "within": _digits(pair.p_within)}
-        row |= {"above": _digits(pair.p_above)}
+        row |= {"below": probability(pair.p_below), "within": probability(pair.p_within)}
+        row |= {"above": probability(pair.p_above)}
         row["better"] = {"above": first, "below": second, "within": None}[pair.region]
         rows.append(row)
     return rows
@@ -85,28 +88,35 @@ def _groups(several: Several, belief: Belief, verdict: Verdict) -> list[dict[str
     return rows
 
 
-def finding_of_models(several: Several, belief: Belief, verdict: Verdict) -> str:
-    """What was found out, in one sentence; without how sure it is."""
+def finding_of_models(
+    several: Several, belief: Belief, verdict: Verdict, rule: StopRule, noun: str
+) -> str:
+    """What was found out, in one sentence.
+
+    Each difference says how sure it is; of the extreme groups (`noun` says what they are) that is
+    left to who asks.
+    """
     if several.asked:
         means, bounds = mean(belief), interval(belief)
         ordered = sorted(verdict.pairs, key=lambda pair: several.asked[pair.g1].group != ALL_ITEMS)
         said = [
-            _said(several, pair, float(means[pair.g1]), *bounds[pair.g1].tolist())
+            _said(several, pair, verdict.certain, float(means[pair.g1]), *bounds[pair.g1].tolist())
             for pair in ordered[:_MOST_SAID]
         ]
         more = len(ordered) - len(said)
         return "; ".join(said) + (f"; and {more} more differences" if more > 0 else "")
-    extreme = "least" if several.question.which == "lowest" else "most"
     told = []
     for m, name in enumerate(several.models.names):
         begin, end = several.begins[m], several.begins[m + 1]
-        own = [several.models.own_names[m][g - begin] for g in verdict.chosen if begin <= g < end]
-        quoted = ", ".join(f"“{group}”" for group in own)
-        told.append(f"{name} is {extreme} accurate in {quoted}")
+        own = [several.models.own_names[m][g - begin] for g in verdict.ranking if begin <= g < end]
+        claim = extreme_claim(own, noun, WORDS["accuracy"], several.question, rule)
+        told.append(f"{name}: {claim}")
     return "; ".join(told)
 
 
-def _said(several: Several, pair: PairVerdict, mean: float, low: float, high: float) -> str:
+def _said(
+    several: Several, pair: PairVerdict, is_certain: bool, mean: float, low: float, high: float
+) -> str:
     asked, names = several.asked[pair.g1], several.models.names
     first, second = names[asked.first], names[asked.second]
     where = "" if asked.group == ALL_ITEMS else f" in “{asked.group}”"
@@ -115,7 +125,7 @@ def _said(several: Several, pair: PairVerdict, mean: float, low: float, high: fl
         points, *ends = (f"{round(100 * x, 1) + 0.0:+.1f}" for x in (mean, low, high))
         held = f"{first} less {second} is {points} points [{', '.join(ends)}]"
         return f"it is open which of {first} and {second} is better{where}: {held}"
-    sure = f"P = {min(pair.confidence, 0.9999):.4g}" if pair.confidence < 1 else "for certain"
+    sure = "for certain" if is_certain else sure_text(pair.confidence)
     if pair.region == "within":
         held = f"[{100 * low:+.1f}, {100 * high:+.1f}]"
         return (
@@ -137,7 +147,8 @@ def question_of_models(several: Several) -> str:
         extreme = "least" if several.question.which == "lowest" else "most"
         top = several.question.top
         what = "group" if top == 1 else f"{top} groups"
-        return f"Which {what} of its own is each model ({names}) {extreme} accurate in?"
+        asked = f"Which {what} of its own is each model ({names}) {extreme} accurate in?"
+        return " ".join(filter(None, (asked, within_text(several.question))))
     groups = {asked.group for asked in several.asked}
     places = ["overall"] * (ALL_ITEMS in groups)
     if n := len(groups - {ALL_ITEMS}):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from worker.core import empirical
 from worker.core.belief import Belief
 from worker.core.counts import LawCache
-from worker.core.empirical import Hyperparameters, Scores
+from worker.core.empirical import Fit, Hyperparameters, Scores
+from worker.core.pooling import pooled
 from worker.core.question import Question
+from worker.core.shared import Shared
 from worker.core.strategies import Choice, NothingLeft
 from worker.core.strategies.models import for_each
 from worker.core.strategies.ours import assay
@@ -26,7 +28,6 @@ from worker.core.views import (
     joined,
     of_difference,
     of_model,
-    shares,
 )
 from worker.judgements.outcomes import Counts
 from worker.models.offered import Offered, offered
@@ -38,7 +39,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 NO_DIFFERENCE = "no difference"
-EVEN = 1 / 3
 
 _fits = LawCache(1 << 22)
 
@@ -83,7 +83,8 @@ class Several:
         """The belief after a tally; from one before, what stays the same is not worked out anew."""
         n_labels = int(counts.all.sum())
         if self.asked:
-            belief = retallied(before or self.first, self.views[0].counts(counts.all))
+            prior = before or self.pooled(counts.early)
+            belief = retallied(prior, self.views[0].counts(counts.all))
             return replaced(belief, n_labels=n_labels)
         of = before.parts if before is not None else self.fitted(counts.early)
         parts = tuple(
@@ -91,6 +92,23 @@ class Several:
             for part, view in zip(of, self.views, strict=True)
         )
         return side_by_side(parts, n_labels)
+
+    def pooled(self, early: Ints) -> Belief:
+        """The belief before any label, with what some labels say of each group by the others."""
+        if not early.any() or all(one.group == ALL_ITEMS for one in self.asked):
+            return self.first
+        key = "pooled", self.pool.hash, self.first.metric.common.tobytes(), early.tobytes()
+        found: Belief | None = _fits.get(key)
+        if found is None:
+            b = retallied(self.first, self.views[0].counts(early))
+            # the groups of a pair of models; all items are no further group
+            asked = [(one.first, one.second, one.group == ALL_ITEMS) for one in self.asked]
+            families = list(dict.fromkeys(asked))
+            common = pooled(b, np.array([*map(families.index, asked), len(families)]))
+            metric = replace(b.metric, common=common)
+            found = replaced(self.first, metric=metric, _memo={})
+            _fits.put(key, found, early.size + common.size + found.alpha.size)
+        return found
 
     def fitted(self, early: Ints) -> tuple[Belief, ...]:
         """The beliefs before any label, each with its prior fitted to some labels of the pool."""
@@ -167,7 +185,7 @@ def _compared(plan: Plan, pool: Pool, models: Models) -> Several:
     question, layout = plan.question, models.layout
     number = {name: m for m, name in enumerate(models.names)}
     among = [number[name] for name in question.models or models.names]
-    views, asked, share = [], [], []
+    views, asked = [], []
     for first, second in combinations(among, 2):
         places: list[tuple[Ints, tuple[str, ...]]] = []
         if question.where in ("overall", "both"):
@@ -177,18 +195,15 @@ def _compared(plan: Plan, pool: Pool, models: Models) -> Several:
         for group, names in places:
             view = of_difference(layout, first, second, group, len(names))
             views.append(view)
-            share.append(shares(layout, view, first, second))
             asked += [Asked(first, second, name) for name in names]
     view = joined(views)
-    if plan.prior.kind == "uniform":
-        share = [np.full_like(s, EVEN) for s in share]
-    every = np.concatenate([*share, np.full((1, 3), EVEN)])
+    common = np.full((view.n_groups, 3), plan.prior.strength / 3)
     filled = np.flatnonzero(np.bincount(view.group, view.size, view.n_groups)[:-1])
     pairs = tuple((int(g), len(asked)) for g in filled)
     return Several(
         models, pool, Question("compare", pairs=pairs, epsilon=plan.stop.target), (view,),
         (*(_named(models, one) for one in asked), NO_DIFFERENCE), tuple(asked),
-        replaced(believed_difference(view, every, plan.prior.strength), n_labels=0), (),
+        replaced(believed_difference(view, common), n_labels=0), (),
         plan.strategy == "random", offered(pool, models),
     )  # fmt: skip
 
@@ -205,9 +220,9 @@ def _identified(plan: Plan, pool: Pool, models: Models) -> Several:
         own = _scores(view.means(fused_logit(layout, m), layout), view)
         none = np.zeros(view.group.size, dtype=np.int64)
         alpha, beta, node = empirical.prior_of(Hyperparameters(), own, empirical.UNFITTED)
-        parts.append(
-            Belief(view.group, view.size, none, none, alpha, beta, view.n_groups, "finite", node)
-        )
+        part = Belief(view.group, view.size, none, none, alpha, beta, view.n_groups, "finite", node)
+        unfitted = Fit(Hyperparameters(), empirical.UNFITTED)
+        parts.append(replaced(part, shared=_shared(part, unfitted, own), _memo={}))
         views.append(view)
         scores.append(own)
     asked = plan.question
@@ -232,4 +247,9 @@ def _scores(logit: Floats, view: View) -> Scores:
 
 def _fitted(part: Belief, early: Ints, scores: Scores) -> Belief:
     rates = empirical.fit(early[:, 0], early[:, 1], part.group, scores)
-    return with_prior(part, *empirical.prior_of(rates.mode, scores, rates.covariance))
+    prior = empirical.prior_of(rates.mode, scores, rates.covariance)
+    return with_prior(part, *prior, shared=_shared(part, rates, scores))
+
+
+def _shared(part: Belief, fit: Fit, scores: Scores) -> Shared:
+    return empirical.shared_of(fit, scores, part.size, part.group, part.n_groups)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
+from worker.claims import listed
 from worker.core.belief import Belief, group_labelled, group_size
 from worker.core.change import LEVEL, Change, change
 from worker.core.counts import LawCache
@@ -20,7 +21,6 @@ from worker.core.posterior import interval, mean, whole
 from worker.core.shift import Cells, stories
 from worker.months.continuing import history, plausible_now, plausible_then
 from worker.pool.since import Since
-from worker.wording import listed
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -41,9 +41,9 @@ class ThenAndNow:
     then_*: as it was known, of its own pool; None if it was not there. now_*: all that is known.
     What differs is told by the labels alone, for like items: difference: how much higher the new
     labels say that it is than the earlier ones did; p: how surprising the new ones are (adjusted
-    for the number of groups); lower, about_equal, higher: probabilities of a difference by more or
-    less than what matters; None without labels of both. believed: what an earlier label still
-    counts, 0 to 1. share_then: of its pool's items.
+    for the number of groups, the pool, and any number of looks); lower, about_equal, higher:
+    probabilities of a difference by more or less than what matters; None without labels of both.
+    believed: what an earlier label still counts, 0 to 1. share_then: of its pool's items.
     """
 
     name: str

@@ -13,7 +13,7 @@ from worker.core import empirical
 from worker.core.belief import Belief
 from worker.core.continuing import fit_continued, log_evidence
 from worker.core.counts import LawCache
-from worker.core.empirical import Hyperparameters
+from worker.core.empirical import Fit, Hyperparameters
 from worker.core.history import (
     DISCOUNTS,
     Prior,
@@ -25,7 +25,7 @@ from worker.core.history import (
 )
 from worker.core.kinds import fit_kinds
 from worker.core.metrics import Errors
-from worker.core.supposing import with_prior, with_tally
+from worker.core.supposing import replaced, with_prior, with_tally
 from worker.judgements.outcomes import Outcomes, count
 from worker.plan import Plan
 from worker.pool import Pool
@@ -59,26 +59,28 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     found: Belief | None = _fits.get(key)
     if found is None:
         before = history(pool, meaning)
-        plain = _fitted_to_both(early, before, plan, pool, meaning)
+        plain, rates = _fitted_to_both(early, before, plan, pool, meaning)
         even = with_tally(_continued(plain, before, no_rate()), early)
         found = _continued(plain, before, drift(even, no_rate()), believed_share(even))
+        if rates is not None:
+            found = replaced(found, shared=believing.shared_of(meaning, pool, rates), _memo={})
         _fits.put(key, found, 3 * found.alpha.size)
     errors = found.errors
     if errors is not None and belief.errors is not None:
         errors = Errors(belief.errors.counts, errors.prior)
-    return with_prior(belief, found.alpha, found.beta, found.node, errors)
+    return with_prior(belief, found.alpha, found.beta, found.node, errors, found.shared)
 
 
 def plausible_then(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Belief, ...]:
     """What was known of this pool's cells before its first label, every earlier one counted whole.
 
-    The first belief is the best one; the others, if the prior is fitted, are of hyperparameters
-    drawn from their posterior: what is uncertain of them is common to all groups.
+    The first belief is the best one; the others are of hyperparameters drawn from their posterior:
+    what is uncertain of them is common to all groups.
     """
     before, plain = history(pool, meaning), believing.first_belief(plan, pool, meaning)
     return tuple(
         _continued(b, before, full_worth(), np.ones(b.n_groups))
-        for b in _plausible(plain, before, plan, pool, meaning)
+        for b in _plausible(plain, before, pool, meaning)
     )
 
 
@@ -89,13 +91,14 @@ def plausible_now(labels: Ints, plan: Plan, pool: Pool, meaning: Outcomes) -> tu
         labels: (C, 1 + L) of the new ones.
     """
     plain = believing.first_belief(plan, pool, meaning)
-    return tuple(with_tally(b, labels) for b in _plausible(plain, labels, plan, pool, meaning))
+    return tuple(with_tally(b, labels) for b in _plausible(plain, labels, pool, meaning))
 
 
 def drawn_prior(plan: Plan, pool: Pool, meaning: Outcomes, rng: np.random.Generator) -> Belief:
     """The belief before the first label, under hyperparameters drawn as the earlier labels say."""
     before, plain = history(pool, meaning), believing.first_belief(plan, pool, meaning)
-    drawn = _plausible(plain, before, plan, pool, meaning)
+    is_fitted = plan.prior.kind == "empirical"
+    drawn = _plausible(plain, before, pool, meaning) if is_fitted else [plain]
     return _continued(drawn[int(rng.integers(len(drawn)))], before, no_rate())
 
 
@@ -116,14 +119,18 @@ def _continued(b: Belief, before: Ints, rate: Any, share: Any = None) -> Belief:
     return with_prior(b, prior.alpha, prior.beta, prior.node, errors)
 
 
-def _fitted_to_both(early: Ints, before: Ints, plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
-    """The belief without labels whose prior new and earlier labels are fitted to.
+def _fitted_to_both(
+    early: Ints, before: Ints, plan: Plan, pool: Pool, meaning: Outcomes
+) -> tuple[Belief, Fit | None]:
+    """The belief without labels whose prior new and earlier labels are fitted to, and the fit.
 
     The kinds are fitted as if the earlier labels were of this pool.
     """
     plain = believing.first_belief(plan, pool, meaning)
-    if plan.prior.kind != "empirical" or meaning.metric.pooled:
-        return plain
+    if plan.prior.kind != "empirical":
+        return plain, None
+    if meaning.metric.pooled:  # for discounts near 0, and near 1
+        return with_prior(plain, *believing.shared_rates(pool, early, early + before)), None
     earlier, told = _right_or_wrong(before), scores(pool)
     key = "alone", pool.hash, plan.question.metric
     alone: Any = _fits.get(key)
@@ -134,23 +141,28 @@ def _fitted_to_both(early: Ints, before: Ints, plan: Plan, pool: Pool, meaning: 
     both, errors = early + before, plain.errors
     if errors is not None and both[:, 1:].any():
         errors = Errors(errors.counts, fit_kinds(both[:, 1:], share_of(meaning), meaning.possible))
-    alpha, beta, node = empirical.prior_of(rates.mode, told, rates.covariance)
-    return with_prior(plain, alpha, beta, node, errors)
+    prior = believing.prior_for(meaning, pool, rates.mode, rates.covariance)
+    return with_prior(plain, *prior, errors), rates
 
 
-def _plausible(
-    plain: Belief, labels: Ints, plan: Plan, pool: Pool, meaning: Outcomes
-) -> list[Belief]:
-    """`plain` with priors fitted to some labels: the best one, then `_N_PLAUSIBLE` draws."""
-    if plan.prior.kind != "empirical" or meaning.metric.pooled:
-        return [plain]
+def _plausible(plain: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> list[Belief]:
+    """`plain` with priors fitted to some labels: the best one, then `_N_PLAUSIBLE` draws.
+
+    Fitted whatever the plan's prior is: one that draws all cells the same way off the truth would
+    foretell a pool that never was, and a change of it.
+    """
+    if meaning.metric.pooled:
+        return [with_prior(plain, *believing.shared_rates(pool, labels))]
     told, counts = scores(pool), _right_or_wrong(labels)
     found = empirical.fit(counts[:, 0], counts[:, 1], pool.cell_group, told)
-    best = with_prior(plain, *empirical.prior_of(found.mode, told, found.covariance))
+    best = with_prior(plain, *believing.prior_for(meaning, pool, found.mode, found.covariance))
     mode = np.array([getattr(found.mode, name) for name in Hyperparameters.__slots__])
     rng = np.random.default_rng(_N_PLAUSIBLE)
     drawn = rng.multivariate_normal(mode, found.covariance, _N_PLAUSIBLE, method="eigh")
-    priors = [empirical.prior_of(Hyperparameters(*h.tolist()), told) for h in drawn]
+    priors = [
+        believing.prior_for(meaning, pool, Hyperparameters(*h.tolist()), empirical.CERTAIN)
+        for h in drawn
+    ]
     return [best, *(with_prior(plain, *prior) for prior in priors)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from worker.judgements.fates import open_tasks
 from worker.ledger import Ledger, Standing
 from worker.notices.messages import Event
 
@@ -20,7 +21,7 @@ def stalls(ledger: Ledger, standing: Standing, stall_after_s: float, now: float)
     """
     notes = standing.notes
     is_running = standing.status == "running"
-    is_empty = is_running and not any(u.open_tasks for u in standing.unsettled.values())
+    is_empty = is_running and not open_tasks(standing)
     running_since = since(ledger, notes, "running_since", is_running, now)
     empty_since = since(ledger, notes, "empty_since", is_empty, now)
     found = []

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from worker.plan.fitting import OF_TRUE_CLASSES
 from worker.plan.question_part import DEFAULT_BINS
 
 DEFAULT_STRATA = 16
@@ -38,7 +39,8 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
     metric = question.get("metric")
     is_ece_in_groups = metric == "ece" and not _has_bins(pool.get("groups"))
     prior = {
-        "kind": "empirical" if has_scores else "uniform",
+        # what is asked of true classes begins with the probabilities of all of them
+        "kind": "empirical" if has_scores or metric not in OF_TRUE_CLASSES else "uniform",
         "strength": usual_strength(metric),
     } | prior
     if is_ece_in_groups and question.get("bins") is None:

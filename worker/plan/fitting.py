@@ -91,7 +91,7 @@ def _between_scores(
         if metric in ("bias", "ece"):
             text = f"came {metric}, which holds scores against labels, {cure}"
             found.append(("question.metric", text))
-        if prior.kind != "uniform":
+        if prior.kind == "informative" or (prior.kind == "empirical" and metric in OF_TRUE_CLASSES):
             text = f"came {prior.kind}, which begins with the scores, {cure}, or write uniform"
             found.append(("prior.kind", text))
     elif metric in OF_TRUE_CLASSES and pool.probabilities is None and prior.kind != "uniform":

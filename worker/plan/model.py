@@ -176,13 +176,12 @@ class Plan(PlanPart):
     def warnings(self) -> list[str]:
         """Return what is allowed but probably not meant."""
         found, prior, has_models = [], self.prior, self.models is not None
-        if prior.kind == "uniform" and self.pool.strata > 1:
-            # to compare models, nothing is fitted
-            other = "informative" if has_models else "empirical"
+        # strata of a comparison of models have a rate in common, whatever the prior
+        if prior.kind == "uniform" and self.pool.strata > 1 and not has_models:
             found.append(
                 f"pool.strata is {self.pool.strata} with a uniform prior: a uniform prior in every "
                 "stratum adds up to a far too certain one for the group, so the assessment may "
-                f"stop too early; use `strata: 1`, or `prior: {{kind: {other}}}`"
+                "stop too early; use `strata: 1`, or `prior: {kind: empirical}`"
             )
         if prior.kind == "empirical" and prior.strength != usual_strength(self.question.metric):
             cure = "leave it out" + ("" if has_models else ", or use `kind: informative`")

@@ -13,8 +13,10 @@ from worker.plan.question_part import QuestionPlan
 from worker.plan.stop_part import StopPlan
 
 DEFAULT_EPSILON = 0.01
-# To compare, nothing is fitted to labels: with more strata the prior's guess would weigh more.
 _STRATA_TO_COMPARE = 8
+# Before any label a gap of half of the items on which two models disagree is about as likely to be
+# exceeded as not: P(equivalent) is .53, and .27 each that one of them is better by more.
+_STRENGTH_TO_COMPARE = 1.0
 _PREDICTION = ("predictions", "id", "probabilities", "predicted", "score")
 _FEWEST, _MOST = 2, 8
 
@@ -90,7 +92,8 @@ def with_models(values: Mapping[str, Any]) -> dict[str, Any]:
             first.get("score") is not None or first.get("probabilities") is not None
         )
         if isinstance(prior, dict):
-            prior = {"kind": "informative" if has_scores else "uniform"} | prior
+            kind = "informative" if has_scores else "uniform"
+            prior = {"kind": kind, "strength": _STRENGTH_TO_COMPARE} | prior
             filled["prior"] = prior
         if isinstance(stop, dict):
             rope = stop.get("rope") or {}
@@ -155,9 +158,6 @@ def mistakes_of_models(
     if stop.guarantee == "anytime":
         text = "came anytime, whose bounds are for one model; write `guarantee: posterior`, or"
         found.append(("stop.guarantee", f"{text} assess each model alone"))
-    if stop.min_per_group:
-        text = "items on which models agree need no label, so that there is no least number"
-        found.append(("stop.min_per_group", f"{text} of them; leave it out"))
     if strategy not in ("assay", "random"):
         text = f"came {strategy}, which knows one model; several models have assay and random"
         found.append(("strategy", text))
@@ -193,5 +193,5 @@ def _mistakes_of_compare(
         found.append(("pool.groups", f"{text}, or write `question: {{where: overall}}`"))
     if prior.kind == "empirical":
         text = "came empirical, but what scores say of disagreements is not fitted; write"
-        found.append(("prior.kind", f"{text} informative (with scores) or uniform"))
+        found.append(("prior.kind", f"{text} informative (strata by scores) or uniform (none)"))
     return found

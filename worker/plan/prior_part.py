@@ -10,7 +10,8 @@ from worker.plan.fields import Number, PlanPart
 class PriorPlan(PlanPart):
     """What is believed before the first label, worth `strength` labels a group.
 
-    The strength of an empirical prior is fitted; then the number here means nothing.
+    The strength of an empirical prior is fitted; then the number here means nothing. To compare
+    models the scores only cut strata, whose rates are alike (`worker.core.differences`).
     """
 
     kind: Literal["uniform", "informative", "empirical"] = "uniform"

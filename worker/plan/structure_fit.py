@@ -39,10 +39,8 @@ def warnings_of_structure(pool: PoolPlan, question: QuestionPlan, prior: PriorPl
     # of the parents themselves it is asked what their own labels say
     if pool.parents is None or question.level is not None or prior.kind == "empirical":
         return []
-    cure = "write `prior: {kind: empirical}`"
-    if not pool.has_scores:
-        cure = "give `pool.probabilities`, or `pool.score`, for an empirical one"
     return [
         f"pool.parents is {pool.parents}, but the prior is {prior.kind}, so that labels of a group "
-        f"tell nothing of its siblings; {cure}; the report has the parents in any case"
+        "tell nothing of its siblings; write `prior: {kind: empirical}`; the report has the "
+        "parents in any case"
     ]

@@ -1,6 +1,6 @@
 """Compiles a predictions file into the pool: groups, cells, and a seeded order in each cell."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +23,10 @@ from worker.pool.models_cutting import Cut, cut
 from worker.pool.models_reading import read_models
 from worker.pool.ordering import counted, moved, places, summed
 from worker.pool.parents import parents_of
-from worker.pool.predictions import Predictions, read_predictions
+from worker.pool.predictions import Predictions, class_names, probability_pieces, read_predictions
 from worker.pool.progress import Progress
 from worker.pool.remote import localised
+from worker.pool.shown import Told, refuse_told, taken
 from worker.pool.sites import joined_sites, named_by_site
 from worker.pool.sources import hash_of, sources_of, stats_of
 from worker.pool.storing import Arrays, write_pool
@@ -74,7 +75,10 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
         if plan.models is not None:
             said = read_models(plan, predictions)
             several = cut(plan, said)
+            _check_shown(plan, said.predictions)
             predictions = replace(predictions, classes=said.classes, predicted=several.code)
+        else:
+            _check_shown(plan, (predictions,))
         header, arrays, place = _compiled(plan, predictions, several)
         if stats_of(plan) != before:
             raise PredictionsError(
@@ -93,6 +97,44 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
         values = header | {"pool_hash": pool_hash, "sources": sources}
         sha256, stat = write_pool(path, values, rows, n, arrays)
     return open_pool(path, sha256, stat)
+
+
+def _check_shown(plan: Plan, predictions: Sequence[Predictions]) -> None:
+    """Refuse ids and data whose values tell annotators what any of the models says.
+
+    Groups that are made of the prediction must not be told either.
+    """
+    pool, first = plan.pool, predictions[0]
+    if not pool.data:
+        return  # nothing is shown: a simulation, or the tasks of a project as they are
+    names = [""] if plan.models is None else [f" of {model.name}" for model in plan.models]
+    told = [
+        Told(f"the predicted class{of}", one.classes, one.predicted)
+        for of, one in zip(names, predictions, strict=True)
+    ]
+    kinds = {factor.kind for factor in pool.factors}
+    if "column" not in kinds and kinds != {"predicted_class"}:
+        codes, groups = group_codes(pool.factors, first)
+        told.append(Told("the group", groups, codes))
+
+    def numbers(rows: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.floating]]]:
+        for of, one in zip(names, predictions, strict=True):
+            yield f"the score{of}", one.score[rows]
+        if pool.probabilities is not None:
+            table = np.concatenate(list(taken(probability_pieces(pool), rows)))
+            for k, name in enumerate(class_names(pool) or first.classes):
+                yield f"the probability of {name}", table[:, k]
+
+    refuse_told(
+        str(pool.predictions),
+        [
+            (f"the id (column {pool.id})", "give the items ids that tell nothing"),
+            *((f"the column {name} (`pool.data.{key}`)", "") for key, name in pool.data.items()),
+        ],
+        first.texts,
+        told,
+        numbers,
+    )
 
 
 def _compiled(
@@ -160,7 +202,7 @@ def _compiled(
     use = plan.pool.existing or "known"
     known = known_labels(use, labels, cell, predictions.predicted, n_cells)
     header["known"] = known.as_json()
-    return header, arrays, places_after_known(is_known, cell, n_cells, plan.seed)
+    return header, arrays, places_after_known(labels, cell, n_cells, plan.seed)
 
 
 def _blocks(

@@ -90,8 +90,36 @@ def known_labels(
 
 
 def places_after_known(
-    is_known: NDArray[np.bool_], cell: Codes, n_cells: int, seed: int
+    labels: pa.Array, cell: Codes, n_cells: int, seed: int
 ) -> NDArray[np.integer[Any]]:
-    """As `places`, with the known items of every cell before all its others."""
-    half = (2 * cell + ~is_known).astype(np.int32)
-    return places(half, counted(half, 2 * n_cells), seed)
+    """As `places`, with the known items of every cell before all its others, by their labels.
+
+    So the tally tells which item has which label (`labels_of_rows`). Nobody is offered these.
+    """
+    said = labels.to_pylist()
+    rank = {name: k for k, name in enumerate(sorted({name for name in said if name is not None}))}
+    place = np.array([rank.get(name, len(rank)) for name in said], dtype=np.int64)
+    _, code = np.unique(cell * (len(rank) + 1) + place, return_inverse=True)
+    of_cell = code.astype(np.int32)
+    return places(of_cell, counted(of_cell, int(code.max()) + 1), seed)
+
+
+def labels_of_rows(
+    known: KnownLabels, start: NDArray[np.int64], predicted: Codes
+) -> tuple[NDArray[np.int64], list[str]]:
+    """The rows of the known items, and their labels.
+
+    In pools that were compiled before known items were put in order, items of one cell and one
+    predicted class may have each other's labels.
+
+    Args:
+        start: (C,) row of each cell's first item. predicted: (N,) by the rows.
+    """
+    cell = np.repeat(np.arange(start.size), known.n_items)
+    first = np.cumsum(known.n_items) - known.n_items
+    rows = start[cell] + np.arange(cell.size) - first[cell]
+    rows = rows[np.lexsort((rows, predicted[rows], cell))]
+    keys = (key.split(":", 3)[1:] for key in known.tally)
+    counts = zip(keys, known.tally.values(), strict=True)
+    told = sorted((int(c), int(p), label, n) for (c, p, label), n in counts)
+    return rows, [label for _, _, label, n in told for _ in range(n)]

@@ -82,6 +82,8 @@ def _check_evaluation(plan: Plan) -> None:
 
 
 def _check_budget(plan: Plan, pool: Pool) -> None:
+    if pool.models is not None:
+        return  # a label counts in the groups of several models
     least, budget = plan.stop.min_per_group, plan.stop.budget
     # what is known from the beginning costs no label
     n_open = np.bincount(pool.cell_group, pool.cell_open, len(pool.group_names)).astype(int)

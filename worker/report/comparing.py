@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
+from worker.claims import WORDS
 from worker.core.belief import Belief, group_labelled, group_share, group_size
 from worker.core.posterior import draws, interval, mean, whole
 from worker.errors import AssayError
@@ -20,7 +21,7 @@ from worker.ledger import Header, Ledger
 from worker.loop import look
 from worker.report.contents import Interval
 from worker.report.templating import template
-from worker.wording import WORDS, headline
+from worker.wording import headline
 
 VERSION = 1
 Floats = NDArray[np.float64]

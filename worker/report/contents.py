@@ -200,15 +200,15 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What became of the pool's items that were queued; `unclaimed` never were.
+    """What became of the pool's items, as `worker.judgements.fates.Fates` says.
 
-    An item with a label that counts is `labelled`, also while it waits for more votes.
+    foreign_tasks: tasks of the project that are not ours.
     gold: answered gold items (by `majority`: those with one); they are outside the pool. None if
     the plan has no gold items.
     """
 
     labelled: int
-    open: int
+    queued: int
     skipped: int
     rejected: int
     deleted: int
@@ -250,7 +250,7 @@ class Report:
     progress: tuple[Point, ...]
     progress_name: str
     progress_target: float
-    progress_is_share: bool  # done when reached >= target (a confidence), else when <=
+    progress_is_share: bool  # a confidence, done when reached >= target; else done when <=
     groups: tuple[Group, ...]
     overall: Interval
     boundary: float | None  # between the chosen groups and the others
@@ -262,10 +262,13 @@ class Report:
     changes: Changes | None
     annotators: tuple[Annotator, ...]
     items: Items
-    rejected: tuple[Rejected, ...]
+    rejected: tuple[Rejected, ...]  # annotations; the latest 100
+    n_rejected: int
     decisions: tuple[dict[str, Any], ...]
     reproduce: dict[str, Any]
     glossary: tuple[tuple[str, str], ...]
+    progress_decides: bool = True  # else bands that hold at any time do, and it is told beside them
+    chances_text: str = ""  # how single groups' probabilities differ from the answer's
     agreement: Agreement | None = None
     disputed: tuple[Disputed, ...] = ()  # at most 20, the most disputed first
     confusions: Confusions | None = None

@@ -15,7 +15,8 @@ MOST_R_HAT = 1.2
 class Annotator:
     """One annotator, in the order of their first answers; never ranked, nameless by default.
 
-    labels: answers on items of the pool. per_hour: answers, on gold items too, an hour over the
+    labels: items of the pool that they answered. skips: answers that were skips. last_at: None if
+    all of their answers were deleted. per_hour: answers, on gold items too, an hour over the
     hours in which there were any. median_s: median seconds that Label Studio measured for one.
     agreement: share of the items of the pool judged by others too (`shared` of them) on which they
     gave the class that counts; None if there are none.
@@ -29,11 +30,11 @@ class Annotator:
 
     name: str
     labels: int
-    skipped: int
+    skips: int
     per_hour: float | None
     median_s: float | None
     agreement: float | None
-    last_at: str
+    last_at: str | None
     shared: int = 0
     gold: int | None = None
     gold_right: int | None = None

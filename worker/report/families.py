@@ -9,18 +9,20 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.core.belief import Belief
-from worker.core.between import between
+from worker.core.between import between, labels_worth
 from worker.core.curve import places, right_answers
 from worker.core.posterior import draws, interval, mean
-from worker.judgements.item_classes import possible_classes
+from worker.judgements.item_classes import Answered, answered
 from worker.judgements.records import Record
 from worker.report.contents import Apart, Family, Interval, Reliability
 from worker.report.reliability import against_scores, inner_bounds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 MOST_SECTIONS = 12  # parents that have a section and a reliability diagram of their own
+_MOST_APART = 60  # parents that it is told from how different they are: each takes 50 ms
 _SEED = 401
 
 
@@ -41,9 +43,7 @@ def families(
         return (), None
     names, of_group = named
     pool = work.pool
-    counted, classes = possible_classes(work, tally, records)
-    rows = np.array([r.row for r in counted], dtype=np.int64)
-    is_right = classes == np.array([r.predicted for r in counted], dtype=np.int64)
+    known = answered(work, tally, records)
     group = np.repeat(pool.cell_group, pool.cell_size)
     parent = of_group[group]
     size = np.bincount(parent, minlength=len(names))
@@ -55,7 +55,9 @@ def families(
     else:
         score = pool.score.astype(np.float64)
         rng = np.random.default_rng(_SEED)
-        right = right_answers(places(score), group, rows, is_right, rng, by=parent)
+        right = right_answers(
+            places(score), group, known.rows, known.is_right, rng, by=parent, tells=known.tells
+        )
         accuracy = right / np.maximum(np.bincount(parent, minlength=right.shape[1]), 1)
     found = []
     if is_told:  # the very numbers of the section of all groups
@@ -64,25 +66,48 @@ def families(
         ends = np.quantile(accuracy, [0.025, 0.975], axis=0)
         summed = np.column_stack([accuracy.mean(axis=0), *ends])
     for p in filled.tolist():
-        mine = parent[rows] == p
+        is_mine = parent == p
         numbers = (round(x, 6) for x in summed[p].tolist())
         found.append(
             Family(
                 name=names[p],
                 items=int(size[p]),
-                labelled=int(mine.sum()),
+                labelled=int(is_mine[known.rows].sum()),
                 accuracy=Interval(*numbers),
                 groups=tuple(np.flatnonzero((of_group == p) & (pool.group_size > 0)).tolist()),
-                reliability=_own(work, parent == p, group, rows, is_right)
+                reliability=_own(work, is_mine, group, known)
                 if pool.has_scores and len(names) <= MOST_SECTIONS
                 else None,
             )
         )
-    if filled.size < 2:
+    with_labels = np.intersect1d(filled, parent[known.rows])
+    if with_labels.size < 2:
         return tuple(found), None
-    apart = between(accuracy[:, filled].mean(axis=0), accuracy[:, filled].var(axis=0))
+    some = with_labels[
+        np.linspace(0, with_labels.size - 1, min(with_labels.size, _MOST_APART)).astype(int)
+    ]
+    own = [_labels_worth(work, parent == p, group, known) for p in some.tolist()]
+    apart = between(*np.array(own).T)
     sd, new = (Interval(*(round(x, 6) for x in of)) for of in (apart.sd, apart.new))
     return tuple(found), Apart(sd, new)
+
+
+def _labels_worth(
+    work: Assessment, is_mine: Bools, group: Ints, known: Answered
+) -> tuple[float, float]:
+    """As many right and wrong labels as one parent's own ones are worth, for all of its items."""
+    mine, group = known.among(is_mine), group[is_mine]
+    score = work.pool.score.astype(np.float64)[is_mine]
+    at = places(score if work.pool.has_scores else np.full(group.size, 0.5))
+    by, told = np.zeros(group.size, dtype=np.int64), []
+    for n in (mine.rows.size, 0):
+        drawn = right_answers(
+            at, group, mine.rows[:n], mine.is_right[:, :n], np.random.default_rng(_SEED),
+            by=by, tells=mine.tells[:n],
+        )  # fmt: skip
+        told.append([drawn.mean() / group.size, drawn.var() / group.size**2])
+    right, wrong = labels_worth(*np.array(told)[:, None])
+    return float(right[0]), float(wrong[0])
 
 
 def parents_of(work: Assessment) -> tuple[tuple[str, ...], Ints] | None:
@@ -102,16 +127,7 @@ def _of_groups(belief: Belief, of_group: Ints, group_size: Ints, n: int) -> Floa
     return accuracy
 
 
-def _own(
-    work: Assessment,
-    is_mine: NDArray[np.bool_],
-    group: Ints,
-    rows: Ints,
-    is_right: NDArray[np.bool_],
-) -> Reliability:
+def _own(work: Assessment, is_mine: Bools, group: Ints, known: Answered) -> Reliability:
     """The reliability of one parent's items, from its own labels alone."""
-    place = np.cumsum(is_mine) - 1
-    kept = is_mine[rows]
     score = work.pool.score.astype(np.float64)[is_mine]
-    bounds = inner_bounds(work)
-    return against_scores(score, group[is_mine], bounds, place[rows[kept]], is_right[:, kept])
+    return against_scores(score, group[is_mine], inner_bounds(work), known.among(is_mine))

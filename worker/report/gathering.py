@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from connector.settings import people_url
 from worker.assessment import Assessment
+from worker.claims import WORDS
 from worker.core.belief import Belief, group_share, group_size
 from worker.core.confusion import confusion_mean
 from worker.core.entries import confusion_interval
 from worker.core.mixing import mixed
-from worker.core.posterior import interval, mean
 from worker.core.stopping import Verdict
 from worker.decision import question_of, rule_of, versions
 from worker.evidence import group_rows, pair_rows, rounded
+from worker.formats import probability
 from worker.judgements.snapshots import taken_together
 from worker.ledger import Header, Ledger
 from worker.loop import seen_in
@@ -34,9 +35,9 @@ from worker.report.people import annotators, called, items, label_times, rejecte
 from worker.report.progress import changes, forecast, progress, to_be_had
 from worker.report.reliability import reliability
 from worker.report.votes import agreement, confusions, disputed, inferred
-from worker.report.words import glossary, progress_name, question_text, rule_text
-from worker.standings import Standings, standings
-from worker.wording import WORDS, finding, guarantee_means, headline
+from worker.report.words import chances_text, glossary, progress_name, question_text, rule_text
+from worker.standings import standings
+from worker.wording import finding, guarantee_means, headline
 
 if TYPE_CHECKING:
     from worker.evaluator.experiments import PredictorExperiment
@@ -75,8 +76,9 @@ def gather(
     said = finding(work, belief, verdict)
     curve = reliability(work, belief, standing.tally, records)
     above, apart = families(work, belief, standing.tally, records)
-    fates = items(work, ledger, standing, verdict.labels)
-    names_of, votes = called(records, names), inferred(work, standing.tally)
+    fates = items(work, ledger, standing)
+    names_of = called(records, map(int, standing.authors), names)
+    votes = inferred(work, standing.tally)
     people = annotators(work, standing.tally, records, names_of)
     agreed = agreement(work, records)
     far, in_words = _judged(work, belief, standing.tally)
@@ -95,7 +97,7 @@ def gather(
         is_enough=verdict.reason == "answered"
         or (verdict.reason == "exhausted" and verdict.certain),
         is_certain=verdict.certain,
-        confidence=_maybe(verdict.confidence),
+        confidence=None if verdict.confidence is None else probability(verdict.confidence),
         value=_maybe(verdict.value),
         forecast=ahead,
         question=question_of(plan),
@@ -115,7 +117,7 @@ def gather(
         progress_target=work.rule.confidence or work.rule.target,
         progress_is_share=work.rule.confidence is not None,
         groups=groups,
-        overall=contents.Interval(*(round(float(x), 6) for x in _overall(work, belief, found))),
+        overall=contents.Interval(*(round(float(x), 6) for x in found.overall)),
         boundary=None if work.several is not None else _boundary(groups, verdict),
         epsilon=work.question.epsilon if work.question.task == "compare" else None,
         pairs=tuple(_pair(pair) for pair in pairs[:N_PAIRS]),
@@ -126,9 +128,12 @@ def gather(
         annotators=people,
         items=fates,
         rejected=rejected(ledger),
+        n_rejected=standing.n_rejected,
         decisions=tuple(_in_short(d) for d in decisions),
         reproduce=_reproduce(work, header),
         glossary=glossary(work, _terms(curve, fates, agreed, people)),
+        progress_decides=work.guard is None or work.rule.confidence is None,
+        chances_text=chances_text(work),
         agreement=agreed,
         disputed=disputed(work, records, votes),
         confusions=confusions(work, names_of, votes),
@@ -141,14 +146,6 @@ def gather(
         then_and_now=continuation(work, belief, standing.tally),
         models=None if work.several is None else models_of(work.several, belief, verdict),
     )
-
-
-def _overall(work: Assessment, belief: Belief, found: Standings) -> tuple[float, float, float]:
-    """Of all groups together; of differences, which overlap, the first that is asked for."""
-    if work.several is None or not work.several.asked:
-        return found.overall
-    low, high = interval(belief)[0].tolist()
-    return float(mean(belief)[0]), low, high
 
 
 def _text(
@@ -209,7 +206,7 @@ def _boundary(groups: Sequence[contents.Group], verdict: Verdict) -> float | Non
 
 def _pair(row: Mapping[str, Any]) -> contents.Pair:
     first, second = row["groups"]
-    below, within, above = (round(float(row[key]), 6) for key in ("below", "within", "above"))
+    below, within, above = (probability(row[key]) for key in ("below", "within", "above"))
     return contents.Pair(first, second, below, within, above, row["region"])
 
 
@@ -271,7 +268,9 @@ def _terms(
     agreed: Agreement | None,
     people: Sequence[Annotator],
 ) -> list[str]:
-    terms = [name for name in ("skipped", "rejected", "withdrawn") if getattr(fates, name)]
+    given_up = ("skipped", "rejected", "withdrawn")
+    terms = [f"{name} item" for name in given_up if getattr(fates, name)]
+    terms += ["skip"] if fates.skipped or any(one.skips for one in people) else []
     if curve is not None:
         terms += ["reliability diagram", "smooth curve", "expected calibration error"]
     terms += ["Krippendorff's alpha"] if agreed is not None else []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from statistics import median
 
 from connector.labels import Judgement
 from worker.assessment import Assessment
 from worker.judgements.annotating import gold_answered
+from worker.judgements.fates import fates
 from worker.judgements.item_classes import likeliest_classes
 from worker.judgements.records import Record
 from worker.judgements.rules import votes_of
@@ -29,10 +31,14 @@ def label_times(records: Sequence[Record]) -> list[int]:
     return [min(judged, key=lambda j: j.annotation).at_us for judged in valid]
 
 
-def called(records: Sequence[Record], names: Mapping[int, str] | None = None) -> dict[int, str]:
+def called(
+    records: Sequence[Record], authors: Iterable[int], names: Mapping[int, str] | None = None
+) -> dict[int, str]:
     """What a report calls each annotator, in the order of their first answers.
 
     Args:
+        authors: all who ever answered or skipped, also those whose answers were deleted; these
+            come last.
         names: what Label Studio's users are called; None: nobody is named.
     """
     first: dict[int, int] = {}
@@ -41,6 +47,7 @@ def called(records: Sequence[Record], names: Mapping[int, str] | None = None) ->
             if j.author is not None:
                 first[j.author] = min(first.get(j.author, j.annotation), j.annotation)
     order = sorted(first, key=lambda author: first[author])
+    order += sorted(set(authors) - set(first))
     return {author: _called(author, number, names) for number, author in enumerate(order, start=1)}
 
 
@@ -77,18 +84,18 @@ def annotators(
             for vote, r in in_pool
             if r.item in classes and _others(r, author)
         ]
-        last = max(j.at_us for j, _ in did[author])
+        last = max((j.at_us for j, _ in did[author]), default=None)
         on_gold = None if gold is None else gold.get(author, GoldVotes(0, 0))
         mean, low, high = quality.get(author, (None, None, None))
         found.append(
             Annotator(
                 name=name,
                 labels=len(in_pool),
-                skipped=sum(j.status == "skipped" for j, _ in did[author]),
+                skips=sum(j.status == "skipped" for j, _ in did[author]),
                 per_hour=round(len(valid) / len(hours), 6) if hours else None,
                 median_s=round(median(seconds), 6) if seconds else None,
                 agreement=round(sum(shared) / len(shared), 6) if shared else None,
-                last_at=datetime.fromtimestamp(last // 10**6, UTC).isoformat(timespec="seconds"),
+                last_at=None if last is None else _at(last),
                 shared=len(shared),
                 gold=None if on_gold is None else on_gold.n,
                 gold_right=None if on_gold is None else on_gold.right,
@@ -100,23 +107,10 @@ def annotators(
     return tuple(found)
 
 
-def items(work: Assessment, ledger: Ledger, standing: Standing, labelled: int) -> Items:
-    """How many items of the pool are where, and how many gold items were answered.
-
-    What has a label that counts is `labelled` and nothing else, whatever became of its last votes.
-    """
-    waiting = [u for u in standing.unsettled.values() if u.cell >= 0 and u.outcome is None]
-    states = Counter(u.state for u in waiting)
-    withdrawn = sum(u.state == "open" and not u.open_tasks for u in waiting)
+def items(work: Assessment, ledger: Ledger, standing: Standing) -> Items:
+    """How many items of the pool are where, and how many gold items were answered."""
     return Items(
-        labelled=labelled,
-        open=states["intended"] + states["open"] - withdrawn,
-        skipped=states["skipped"],
-        rejected=states["rejected"],
-        deleted=states["deleted"],
-        withdrawn=withdrawn,
-        unclaimed=int(work.pool.cell_open.sum())
-        - sum(n for cell, n in standing.taken.items() if cell >= 0),
+        **asdict(fates(work, standing)),
         foreign_tasks=sum(not item for *_, item in ledger.tasks().values()),
         gold=gold_answered(work, standing),
     )
@@ -126,6 +120,10 @@ def rejected(ledger: Ledger) -> tuple[Rejected, ...]:
     """The latest annotations that could not be read."""
     every = sorted(ledger.rejected().items(), reverse=True)[:N_REJECTED]
     return tuple(Rejected(annotation, str(why["reason"])) for annotation, why in every)
+
+
+def _at(us: int) -> str:
+    return datetime.fromtimestamp(us // 10**6, UTC).isoformat(timespec="seconds")
 
 
 def _others(record: Record, author: int) -> bool:

@@ -30,7 +30,10 @@ def progress(report: Report) -> Picture:
     axes.set_xlim(0, 1.02 * max(1, report.labels, *(p.labels for p in report.progress), 1))
     axes.set_ylim(0, top * 1.02)
     on.ruled(axes, "y", (lambda y: f"{100 * y:g}%") if is_share else on.rounded)
-    axes.axhline(target, color=on.CHOSEN, linewidth=1.2, linestyle=(0, (5, 3)))
+    if report.progress_decides:
+        axes.axhline(target, color=on.CHOSEN, linewidth=1.2, linestyle=(0, (5, 3)))
+        asked = f"asked for: {form(target)}"
+        on.note(axes, 0, target - top * 0.05 * (1 if is_share else -1), asked, color=on.CHOSEN)
     at = [p.labels for p in points]
     axes.plot(at, reached, color=on.BLUE, linewidth=1.8, solid_joinstyle="round")
     turns = [b for a, b in pairwise(points) if _found(a) != _found(b)]
@@ -41,8 +44,6 @@ def progress(report: Report) -> Picture:
         )  # fmt: skip
     if points:
         axes.plot(at[-1:], reached[-1:], "o", color=on.BLUE, markersize=7, mew=0, clip_on=False)
-    asked = f"asked for: {form(target)}"
-    on.note(axes, 0, target - top * 0.05 * (1 if is_share else -1), asked, color=on.CHOSEN)
     on.ruled(axes, "x", count)
     axes.xaxis.grid(False)
     on.labelled(axes, x="labels", y=report.progress_name)
@@ -59,6 +60,8 @@ def _found(point: Point) -> str:
 def _progress_alt(report: Report, points: Sequence[Point]) -> str:
     form = percent if report.progress_is_share else error
     asked = f"the rule asks for {form(report.progress_target)}"
+    if not report.progress_decides:
+        asked = "the rule asks for bands that hold at any time instead"
     if not points:
         return f"No labels yet; {asked}."
     first, last = points[0], points[-1]

@@ -16,6 +16,7 @@ from worker.core.belief import Belief, group_labelled
 from worker.core.foreseeing import labels_missing
 from worker.core.schedule import POINTS
 from worker.core.stopping import Verdict
+from worker.formats import probability
 from worker.judgements.outcomes import n_labelled
 from worker.judgements.resolving import is_plain
 from worker.ledger import Standing
@@ -48,8 +49,8 @@ def progress(work: Assessment, tally: Mapping[str, int], now: Verdict, text: str
         if n == 0 or n >= now.labels or (points and points[-1].labels == n):
             continue
         verdict = work.ask(belief, 1, rule, may_be_rough=True)
-        points.append(Point(n, _rounded(reached(verdict)), finding(work, belief, verdict)))
-    return [*points, Point(now.labels, _rounded(reached(now)), text)]
+        points.append(Point(n, _rounded(verdict), finding(work, belief, verdict)))
+    return [*points, Point(now.labels, _rounded(now), text)]
 
 
 def reached(verdict: Verdict) -> float | None:
@@ -158,5 +159,8 @@ def _when(at: datetime, now: datetime) -> str:
     return f"{at:%A}, {at.day} {at:%B}{year}"
 
 
-def _rounded(number: float | None) -> float | None:
-    return None if number is None else round(float(number), 6)
+def _rounded(verdict: Verdict) -> float | None:
+    number = reached(verdict)
+    if number is None:
+        return None
+    return probability(number) if verdict.confidence is not None else round(number, 6)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.curve import Places, curve_of, places, right_answers
-from worker.judgements.item_classes import possible_classes
+from worker.judgements.item_classes import Answered, answered
 from worker.judgements.records import Record
 from worker.plan.group_spec import GroupBy, group_factors
 from worker.pool.groups import equal_mass_thresholds
@@ -33,17 +33,12 @@ def reliability(
     """
     if not work.pool.has_scores or belief.judged is not None or work.pool.models is not None:
         return None
-    counted, classes = possible_classes(work, tally, records)
-    rows = np.array([r.row for r in counted], dtype=np.int64)
-    is_right = classes == np.array([r.predicted for r in counted], dtype=np.int64)
     group = np.repeat(work.pool.cell_group, work.pool.cell_size)
     score = work.pool.score.astype(np.float64)
-    return against_scores(score, group, inner_bounds(work), rows, is_right)
+    return against_scores(score, group, inner_bounds(work), answered(work, tally, records))
 
 
-def against_scores(
-    score: Floats, group: Ints, inner: Floats, rows: Ints, is_right: NDArray[np.bool_]
-) -> Reliability:
+def against_scores(score: Floats, group: Ints, inner: Floats, known: Answered) -> Reliability:
     """What is known of N items' accuracy by score; bins without items are left out.
 
     The labelled items' outcomes are known; those of the others are drawn from a regression on score
@@ -53,13 +48,15 @@ def against_scores(
 
     Args:
         score: (N,) in [0, 1]. group: (N,) >= 0. inner: (B - 1,) bounds of the bins.
-        rows: (n,) labelled items. is_right: (W, n) in equally likely worlds, as `right_answers`.
+        known: the items with a label.
 
     Source: the reliability diagram and ECE of Ji et al. 2021 (eq. 2), with the finite population's
     completed draws instead of a rate, and with p_b and s_b of all items.
     """
     at = places(score, inner)
-    drawn = right_answers(at, group, rows, is_right, np.random.default_rng(_SEED))
+    drawn = right_answers(
+        at, group, known.rows, known.is_right, np.random.default_rng(_SEED), tells=known.tells
+    )
     of_place = np.searchsorted(inner, at.score, side="right")
     n_bins = inner.size + 1
     items = np.bincount(of_place, weights=at.items, minlength=n_bins)
@@ -67,7 +64,7 @@ def against_scores(
     is_in = (of_place[:, None] == filled).astype(np.float64)
     reached = drawn @ is_in / items[filled]
     mean_score = (at.score * at.items) @ is_in / items[filled]
-    labelled = np.bincount(at.of_item[rows], minlength=at.items.size) @ is_in
+    labelled = np.bincount(at.of_item[known.rows], minlength=at.items.size) @ is_in
     ece = np.abs(reached - mean_score) @ (items[filled] / items.sum())
     shown = np.stack([mean_score, reached.mean(axis=0), *_ends(reached)], axis=1).round(6).tolist()
     counts = np.stack([items[filled], labelled], axis=1).astype(int).tolist()

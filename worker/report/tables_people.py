@@ -13,9 +13,9 @@ def people_table(report: Report) -> Table:
     """The annotators and their work, in the order of their first answers."""
     columns = (
         Column("Annotator", "annotators.{0}.name", "text"),
-        Column("Labels", "annotators.{0}.labels", "count"),
-        Column("Skipped", "annotators.{0}.skipped", "count"),
-        Column("Labels an hour", "annotators.{0}.per_hour", "rate"),
+        Column("Items answered", "annotators.{0}.labels", "count"),
+        Column("Skips", "annotators.{0}.skips", "count"),
+        Column("Answers an hour", "annotators.{0}.per_hour", "rate"),
         Column("Median time", "annotators.{0}.median_s", "seconds"),
         Column("Agreement", "annotators.{0}.agreement", "share"),
         Column("Last answer", "annotators.{0}.last_at", "when"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worker.assessment import Assessment
+from worker.claims import WORDS, listed, needs_the_right_set, within_text
 from worker.formats import percent
 from worker.judgements.annotating import annotation_text
 from worker.models.rivals import question_of_models
-from worker.wording import WORDS, listed, noun_of
+from worker.wording import noun_of
 
 _GLOSSARY = {
     "posterior": (
@@ -16,12 +17,14 @@ _GLOSSARY = {
         "probability. It comes from the prior and the labels by Bayes' rule."
     ),
     "95% interval": (
-        "The number lies in it with a probability of 95%, and below or above it with 2.5% each "
-        "(equal-tailed credible interval). The narrowest interval is the shortest with 95%."
+        "Under the plan's prior and model the number lies in it with a probability of 95%, and "
+        "below or above it with 2.5% each (equal-tailed credible interval). The narrowest interval "
+        "is the shortest with 95%."
     ),
     "on the whole pool": (
         "The value that labelling every item would give. Labelled items are known, the others are "
-        "completed with whole outcomes; once all are labelled nothing is uncertain."
+        "completed with whole outcomes; once all are labelled nothing is open but whether the "
+        "labels are right."
     ),
     "for all items like these": (
         "The value in an endless population that the pool is a sample of (`population: infinite`)."
@@ -42,7 +45,10 @@ _GLOSSARY = {
         "Closer than epsilon, the difference that the plan calls negligible: the region of "
         "practical equivalence (ROPE)."
     ),
-    "P(lowest), P(highest)": "The probability that no group's value is lower, or higher.",
+    "P(lowest), P(highest)": (
+        "The probability that no group's value is lower, or higher: that the group is the extreme "
+        "one itself, whatever the plan's tolerance."
+    ),
     "rank": "The place among all groups, 1 for the lowest value; median and 95% interval.",
     "stop line": "Where the rule of the plan holds, so that labelling may end.",
     "look": (
@@ -100,9 +106,15 @@ _GLOSSARY = {
         "are the same (Kullback-Leibler)."
     ),
     "HPDI": "The narrowest interval that holds the number with the stated probability.",
-    "skipped": "Given up after as many skips as the plan allows; it stays in the pool, unlabelled.",
-    "rejected": "An annotation that names no class of the pool, or could not be read.",
-    "withdrawn": "Queued, and taken from the queue again before anybody answered.",
+    "skip": "An answer that says nothing of the item; it is then offered to others.",
+    "skipped item": (
+        "Given up after as many skips as the plan allows; it stays in the pool, unlabelled."
+    ),
+    "rejected item": (
+        "Given up, because its only answer was rejected: an annotation that names no class of the "
+        "pool, or could not be read."
+    ),
+    "withdrawn item": "Queued, and taken from the queue again before anybody answered.",
 }
 
 
@@ -117,10 +129,11 @@ def question_text(work: Assessment) -> str:
     if question.task == "identify":
         extreme = words.lowest if question.which == "lowest" else words.highest
         if question.top == 1:
-            return f"Which is the {extreme.format(noun)} of {len(work.pool.group_names)}?"
-        return (
-            f"Which are the {question.top} {extreme.format(nouns)} of {len(work.pool.group_names)}?"
-        )
+            text = f"Which is the {extreme.format(noun)} of {len(work.pool.group_names)}?"
+        else:
+            n = len(work.pool.group_names)
+            text = f"Which are the {question.top} {extreme.format(nouns)} of {n}?"
+        return " ".join(filter(None, (text, within_text(question))))
     if question.task == "compare":
         if asked.compare == "all":
             return f"How do the {words.names} of all {nouns} compare, pair by pair?"
@@ -139,13 +152,15 @@ def rule_text(work: Assessment) -> str:
     rule, stop = work.rule, work.plan.stop
     sure = percent(rule.confidence) if rule.confidence is not None else ""
     if rule.kind == "mrr":
-        text = f"Labelling ends when the answer is {sure} sure"
-        if work.question.top > 1:
-            text += f" to have a mean reciprocal rank of {rule.target:g} or more"
+        text = f"Labelling ends when it is {sure} sure that the answer"
+        if needs_the_right_set(work.question, rule, work.guard is not None):
+            text += " is right"
+        else:
+            text += f" has a mean reciprocal rank of {rule.target:g} or more"
     elif rule.kind == "rope":
         text = (
-            f"Labelling ends when every pair is {sure} sure to differ by more than "
-            f"{rule.target:g}, or by less"
+            f"Labelling ends when it is {sure} sure of each pair that its values differ by more "
+            f"than {rule.target:g}, and which is higher, or that they do not"
         )
     else:
         what = {"rmse": "the expected root mean squared error", "width": "the widest interval"}
@@ -170,7 +185,32 @@ def progress_name(work: Assessment) -> str:
         return f"width of the mean's {100 * work.meaning.metric.level:g}% interval"
     if work.rule.kind == "width":
         return "width of the widest interval"
-    return "probability that the answer is right"
+    if work.question.task == "compare":
+        many = work.question.pairs == () or len(work.question.pairs) > 1
+        return f"probability of what is said of the {'least sure ' * many}pair"
+    if not needs_the_right_set(work.question, work.rule, work.guard is not None):
+        return f"probability that the mean reciprocal rank is {work.rule.target:g} or more"
+    within = f" to within {work.question.tolerance:g}" if work.question.tolerance else ""
+    alone = " by the posterior alone" if work.guard is not None else ""
+    return f"probability that the answer is right{within}{alone}"
+
+
+def chances_text(work: Assessment) -> str:
+    """How the probabilities of single groups differ from that of the answer; empty if not at all.
+
+    `p_lowest` is that a group is the extreme one itself.
+    """
+    question, end = work.question, work.question.which
+    if question.task != "identify" or work.several is not None:
+        return ""
+    only = []
+    if question.tolerance:
+        only.append(f"one within {question.tolerance:g} of it is not counted, as in the answer")
+    if question.top > 1:
+        only.append(f"the answer names {question.top} together")
+    if not only:
+        return ""
+    return f"Each is the probability that the group is the {end} itself: {', and '.join(only)}."
 
 
 def glossary(work: Assessment, shown: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -51,13 +51,18 @@ def is_measured_afterwards(assessment: Assessment, measures: Measures) -> bool:
 
 
 def log_of(
-    assessment: Assessment, outcomes: Sequence[int], truth: Floats, measures: Measures
+    assessment: Assessment,
+    outcomes: Sequence[int],
+    truth: Floats,
+    measures: Measures,
+    is_held: bool,
 ) -> Log:
     """The log of a whole run, as if every label had been taken into it in turn.
 
     Args:
         outcomes: (N,) of the items, cell after cell, in the order in which they are offered.
         truth: (G,) every group's value on the whole pool.
+        is_held: as of `Log`.
     """
     course = _course(assessment, outcomes, measures.until)
     may_end = _open_looks(assessment, course, measures.until)
@@ -67,6 +72,7 @@ def log_of(
         measures,
         ranks=_ranks(assessment, course, truth, measures.until),
         asked_at=may_end,
+        is_held=is_held,
     )
     points = sorted({*may_end, *measures.at, *_due(measures.until), measures.until})
     for some, counts in _counts_at(course, points, assessment.first.size.size):

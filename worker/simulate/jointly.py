@@ -11,11 +11,12 @@ from worker.core.belief import Belief
 from worker.core.drawing import dirichlets
 from worker.core.schedule import is_due, stage
 from worker.core.strategies import NothingLeft
-from worker.core.views import plausible_shares
+from worker.core.views import NONE_RIGHT, plausible_shares
 from worker.judgements.outcomes import Counts
 from worker.simulate.truths import Ints, Rng
 
 _STRENGTH = 8.0  # pseudo-counts of a made-up cell: how near it is to what the scores say
+_COMMON = 1.0  # standard deviation in logits of what is common to all cells
 
 
 def jointly(
@@ -56,10 +57,19 @@ def _given(belief: Belief) -> Callable[[], Belief]:
 
 
 def plausible_outcomes(assessment: Assessment, rng: Rng) -> Ints:
-    """(N,) outcomes of a pool such as all models' scores together let expect, cell after cell."""
+    """(N,) outcomes of a pool such as all models' scores together let expect, cell after cell.
+
+    How much better a model is than its scores say, and how often none is right, is drawn once for
+    all cells: a belief that took every cell for itself would be found out.
+    """
     assert assessment.several is not None, "asked of several models"
     layout, portion = assessment.several.models.layout, assessment.several.offered.portions()
-    share = dirichlets(_STRENGTH * plausible_shares(layout), rng, 1)[0]
+    share = plausible_shares(layout)
+    better, none = rng.normal(0.0, _COMMON, layout.block.shape[1]), rng.normal(0.0, _COMMON)
+    share[:, NONE_RIGHT] *= np.exp(none)
+    for m, logit in enumerate(better.tolist()):
+        share[np.arange(len(share)), layout.right(m)] *= np.exp(logit)
+    share = dirichlets(_STRENGTH * share / share.sum(axis=1, keepdims=True), rng, 1)[0]
     upto = np.cumsum(share, axis=1)[:, :-1]
     outcome: Ints = (rng.random((portion.size, 1)) > upto[portion]).sum(axis=1)
     return outcome

@@ -17,6 +17,7 @@ from worker.core.question import Question
 from worker.core.ranking import mrr, ranking
 from worker.core.schedule import is_due
 from worker.core.stopping import Reason, is_far_from_holding
+from worker.findings.against_truth import Found, held
 from worker.simulate.findings import is_right, pooled_error, rms_error
 
 Floats = NDArray[np.float64]
@@ -62,6 +63,9 @@ class Run:
     rmse: at `Measures.at`: sqrt(sum_g p_g (mean_g - truth_g)^2), of a confusion matrix summed over
         its entries.
     pooled: at `Measures.at`: |sum_g p_g (mean_g - truth_g)| over sum_g p_g truth_g; ece only.
+    held: at `Measures.at` and at the stop (labels 0), of everything that is published: labels,
+        what it is (`worker.findings.against_truth`), how probable it was said to be (summed), how
+        much of it came true, and of how many.
     """
 
     number: int
@@ -71,13 +75,16 @@ class Run:
     pooled: tuple[float, ...]
     stop: Stop | None
     cpu_s: float
+    held: tuple[tuple[int, str, float, int, int], ...] = ()
 
 
 def as_run(values: dict[str, Any]) -> Run:
     """A run from its JSON (`dataclasses.asdict` makes it)."""
     stop = values["stop"]
     curves = {name: tuple(values[name]) for name in ("mrr", "rmse", "pooled")}
-    return Run(**(values | curves | {"stop": Stop(**stop) if stop is not None else None}))
+    held = tuple(map(tuple, values["held"]))
+    made = {"stop": Stop(**stop) if stop is not None else None, "held": held}
+    return Run(**(values | curves | made))
 
 
 def log_steps(until: int) -> list[int]:
@@ -122,21 +129,25 @@ class Log:
         measures: Measures,
         ranks: Sequence[float] | None = None,
         asked_at: Sequence[int] | None = None,
+        is_held: bool = True,
     ) -> None:
         """Begin; what is known beforehand need not be worked out.
 
         Args:
             ranks: the mean reciprocal ranks at all `log_steps`.
             asked_at: of the `looks` all at which the run may end, ascending.
+            is_held: whether what would be published is held against the truth.
         """
         self.assessment, self.truth, self.measures = assessment, truth, measures
         self.question = assessment.question
+        self.is_held = is_held and not measures.only_stop
         self.n_helpful = assessment.n_helpful(assessment.pool.cell_size)  # others get no label
         self.stop: Stop | None = None
         self.n = 0
         self.mrr = list(ranks or ())
         self.rmse: list[float] = []
         self.pooled: list[float] = []
+        self.held: list[tuple[int, str, float, int, int]] = []
         self.belief = assessment.first  # at the last label where it was asked for
         self.believe: Callable[[], Belief] | None = None
         is_alone = assessment.several is None  # several models have a ranking each
@@ -199,6 +210,7 @@ class Log:
             tuple(self.pooled),
             self.stop,
             cpu_s,
+            tuple(self.held),
         )
 
     def _look(self) -> None:
@@ -217,6 +229,16 @@ class Log:
                 is_right=is_right(self.assessment, verdict, self.belief, self.truth),
                 confidence=verdict.confidence,
             )
+            self._hold(0, Found(self.assessment, self.belief, self.truth, left, verdict))
+
+    def _hold(self, labels: int, found: Found) -> None:
+        """Hold all that would be published against the truth, while there is any doubt."""
+        if not self.is_held or not found.left:
+            return
+        self.held += [
+            (labels, name, float(of.said.sum()), int(of.came.sum()), int(of.came.size))
+            for name, of in held(found).items()
+        ]
 
     def _rank(self) -> None:
         q = self.question
@@ -229,6 +251,8 @@ class Log:
 
     def _estimate(self) -> None:
         self.rmse.append(rms_error(self.belief, self.truth))
+        left = self.n_helpful - self.n
+        self._hold(self.next_at, Found(self.assessment, self.belief, self.truth, left))
         if self.assessment.plan.question.metric == "ece":
             whole = float(np.nansum(group_share(self.belief) * self.truth))
             error = pooled_error(self.belief, self.truth)

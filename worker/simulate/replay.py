@@ -23,6 +23,8 @@ from worker.simulate.truths import Ints, estimates, plausible, true_values
 
 # Which stream of a run's random numbers is for what; 1 and 2 are the assessment's own.
 _SHUFFLING, _DRAWING_TRUTH = 3, 4
+# Of the runs that are soon over, whose numbers take longer to be held against the truth.
+_HELD_EVERY = 8
 
 
 class Revealed(NamedTuple):
@@ -58,10 +60,11 @@ def replay(
         truth = true_values(assessment, outcome)
     else:
         truth = estimates(all_counted(assessment, outcome))
+    is_held = number % _HELD_EVERY == 0 or not is_plain(assessment)
     if is_measured_afterwards(assessment, measures):
-        log = log_of(assessment, outcome[order].tolist(), truth, measures)
+        log = log_of(assessment, outcome[order].tolist(), truth, measures, is_held)
         return log.run(number, time.process_time() - began)
-    log = Log(assessment, truth, measures)
+    log = Log(assessment, truth, measures, is_held=is_held)
     for n, revealed in enumerate(labels(assessment, outcome, order), start=1):
         log.take(n, revealed.believe)
         if log.is_full:

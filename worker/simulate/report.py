@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ def simulated(
         "truth": truth,
         "seed": first.seed,
         "until": first.measures.until,
+        "tolerance": json.loads(first.plan)["question"].get("tolerance", 0.0),
         "per_item": first.per_item,
         "runs": n_runs,
         "finished": min(map(len, runs)),
@@ -47,6 +49,7 @@ def _result(case: Case, runs: Sequence[Run]) -> dict[str, Any]:
         "rmse_at": _means([run.rmse for run in ordered], measures),
         "ece_error_at": _means([run.pooled for run in ordered], measures),
         "stop": _stops(case, ordered),
+        "held": _held(ordered),
         "cpu_s_per_run": _mean([run.cpu_s for run in ordered]),
     }
 
@@ -97,6 +100,24 @@ def _stops(case: Case, runs: Sequence[Run]) -> dict[str, Any]:
         "inconclusive": len(stops) - len(found),
         "budget": sum(stop.reason == "budget" for stop in stops),
     }
+
+
+def _held(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Of everything that would be published how much was true, at the label counts and at the stop.
+
+    labels: None at the stop. said: how probable it was said to be, on average. came: the share that
+    was true, of `n` numbers in `runs` runs: what one run publishes is not independent.
+    """
+    found: dict[tuple[str, int], list[tuple[float, int, int]]] = {}
+    for run in runs:
+        for labels, name, said, came, n in run.held:
+            found.setdefault((name, labels), []).append((said, came, n))
+    rows = []
+    for (name, labels), of in found.items():
+        said, came, n = map(sum, zip(*of, strict=True))
+        row = {"what": name, "labels": labels or None, "said": said / n, "came": came / n}
+        rows.append(row | {"n": n, "runs": len(of)})
+    return rows
 
 
 def _quantile(stops: Sequence[Stop], q: float) -> int | None:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 WIDTH = 100
+_MOST_COUNTS = 5
 
 
 def simulated_text(report: dict[str, Any]) -> str:
@@ -43,6 +44,11 @@ def simulated_text(report: dict[str, Any]) -> str:
     if report["per_item"] > 1:
         lines.append(f"A label is an item with its {report['per_item']} annotations.")
     lines += ["", _text(table), ""]
+    if report["tolerance"]:
+        lines.append(
+            f"Right: the named groups are the extreme ones, or within {report['tolerance']:g} of "
+            "them."
+        )
     lines += [line for result in report["results"] if (line := _unanswered(result))]
     lines += [
         line
@@ -50,7 +56,35 @@ def simulated_text(report: dict[str, Any]) -> str:
         for line in (_curve("RMSE", result, "rmse_at"), _curve("ECE error", result, "ece_error_at"))
         if line
     ]
+    lines += [line for result in report["results"] for line in _held(result)]
     return "\n".join(lines)
+
+
+def _held(result: dict[str, Any]) -> list[str]:
+    """How much of what would be published was true, a line for each kind of number."""
+    rows = result["held"]
+    counts = sorted({row["labels"] for row in rows if row["labels"] is not None})
+    if len(counts) > _MOST_COUNTS:  # the first, the last, and some between
+        counts = [
+            counts[round(i * (len(counts) - 1) / (_MOST_COUNTS - 1))] for i in range(_MOST_COUNTS)
+        ]
+    columns = [*counts, None]
+    came = {(row["what"], row["labels"]): row for row in rows}
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    for labels in columns:
+        table.add_column("at the stop" if labels is None else f"{labels:,}", justify="right")
+    for what in dict.fromkeys(row["what"] for row in rows):
+        own = [came.get((what, labels)) for labels in columns]
+        table.add_row(what, *("-" if row is None else _against(row) for row in own))
+    if not rows:
+        return []
+    of = f"{result['strategy']}, {result['prior']}"
+    return ["", f"True, of what {of} would publish (said): intervals, probabilities", _text(table)]
+
+
+def _against(row: dict[str, Any]) -> str:
+    return f"{row['came']:.2f} ({row['said']:.2f})"
 
 
 def planned_text(report: dict[str, Any]) -> str:

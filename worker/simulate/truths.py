@@ -35,19 +35,24 @@ def outcomes(assessment: Assessment, truth: Ints) -> Ints:
 
 
 def plausible(assessment: Assessment, rng: Rng) -> Ints:
-    """(N,) outcomes of a pool such as the plan's prior expects.
+    """(N,) outcomes of a pool such as the plan's prior expects."""
+    return drawn_from(plausible_prior(assessment, rng), rng)
+
+
+def plausible_prior(assessment: Assessment, rng: Rng) -> Belief:
+    """What is believed before any label.
 
     What an empirical prior would learn from labels is not known yet: its hyperparameters are drawn
-    too, from their weak priors.
+    from their weak priors. That of a pool's ECE has them in its nodes.
     """
     prior = assessment.first
     if assessment.pool.since is not None:
-        prior = drawn_prior(assessment.plan, assessment.pool, assessment.meaning, rng)
-    elif assessment.plan.prior.kind == "empirical":
+        return drawn_prior(assessment.plan, assessment.pool, assessment.meaning, rng)
+    if assessment.plan.prior.kind == "empirical" and not prior.metric.pooled:
         drawn = WEAK[:, 0] + WEAK[:, 1] * rng.standard_normal(len(WEAK))
         of_cells = prior_of(Hyperparameters(*drawn.tolist()), scores(assessment.pool))
-        prior = with_prior(prior, *of_cells)
-    return drawn_from(prior, rng)
+        return with_prior(prior, *of_cells)
+    return prior
 
 
 def drawn_from(prior: Belief, rng: Rng) -> Ints:

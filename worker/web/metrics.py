@@ -25,9 +25,9 @@ from worker.web.sight import Crew, Sight, Traffic
 _GAUGES = {
     "assay_running": "Whether the assessment is running (else it is paused or stopped).",
     # A gauge, since labels can be deleted; a counter that falls looks like a restart.
-    "assay_labels_total": "Items with an outcome now.",
+    "assay_labels_total": "Items of the pool with a label now.",
     "assay_pool_items": "Items of the pool.",
-    "assay_open_items": "Items before the annotators.",
+    "assay_open_items": "Items before the annotators, gold items too.",
     "assay_pending_events": "Turns asked for and not begun.",
     "assay_rejected": "Rejected annotations.",
     "assay_posterior_width_max": "Width of the widest 95% interval of a group's value.",

@@ -12,14 +12,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from connector.settings import project_page
 from worker.assessment import Assessment
+from worker.claims import WORDS, sure_text
 from worker.errors import AssayError
-from worker.formats import percent
+from worker.formats import error, percent
+from worker.formats import share as share_of
 from worker.judgements.annotating import waiting_text
+from worker.judgements.fates import given_up_text
 from worker.report.index import pages
 from worker.status import Status
 from worker.web.health import SILENT_S
 from worker.web.sight import Crew, Sight, Traffic
-from worker.wording import WORDS, guarantee_means
+from worker.wording import guarantee_means
 
 # A running assessment that nobody read for so long stands still.
 UNREAD_S = 30.0
@@ -78,6 +81,8 @@ def detail(sight: Sight, assessment: str) -> dict[str, Any]:
         "differences": differences[:MOST_GROUPS],
         "n_more": max(len(rows), len(differences)) - MOST_GROUPS,
         "scale": scale("difference", differences) if differences else scale(status.metric, rows),
+        "given_up": given_up_text(status.retired),
+        "then_given_up": then_given_up(status.decision),
         "chosen": frozenset(status.decision["chosen"]) if status.decision else frozenset(),
         "reports": pages(sight.reports(assessment), assessment),
     }
@@ -87,11 +92,14 @@ def progress(status: Status, work: Assessment) -> tuple[float, str] | None:
     """How far the rule is met: a share for the bar, and the words beside it."""
     rule = work.rule
     if rule.confidence is not None and status.confidence is not None:
-        words = f"{percent(status.confidence)} sure; it stops at {percent(rule.confidence)}"
+        words = sure_text(status.confidence)
+        if work.guard is None:
+            return status.confidence, f"{words}; it stops at {percent(rule.confidence)}"
+        words += " by the posterior alone; bands that hold at any time decide"
         return status.confidence, words
     if status.value is not None and rule.target is not None:
         share = min(1.0, rule.target / status.value) if status.value > 0 else 1.0
-        return share, f"{rule.kind} is {status.value:.4f}; it stops at {rule.target:g}"
+        return share, f"{rule.kind} is {error(status.value)}; it stops at {rule.target:g}"
     return None
 
 
@@ -113,6 +121,14 @@ def warnings(status: Status, traffic: Traffic) -> list[str]:
     if status.foreign_tasks:
         found.append(f"{counted(status.foreign_tasks, 'task')} of the project not ours.")
     return found
+
+
+def then_given_up(decision: dict[str, Any] | None) -> str:
+    """The items that a decision counts as given up."""
+    if decision is None:
+        return ""
+    states = {s: int(decision.get(f"{s}_items", 0)) for s in ("skipped", "rejected", "deleted")}
+    return given_up_text({state: n for state, n in states.items() if n})
 
 
 def missing(crew: Crew) -> list[str]:
@@ -167,6 +183,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"ago": ago, "across": across, "clock": clock, "percent": percent}
+    environment.filters |= {"ago": ago, "across": across, "clock": clock}
+    environment.filters |= {"percent": percent, "share": share_of}
     environment.filters["waiting"] = waiting_text
     return environment

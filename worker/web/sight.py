@@ -12,6 +12,7 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from worker.assessment import Assessment, reopen
+from worker.judgements.fates import open_tasks
 from worker.ledger import Standing
 from worker.report.scheduled import reports_folder
 from worker.service.counters import Counters, counters
@@ -108,7 +109,7 @@ class Sight:
         ledger = self.office.ledger(assessment)
         standing = ledger.standing()
         notes, stamps = standing.notes, standing.authors.values()
-        shown = [u.open_tasks for u in standing.unsettled.values() if u.state == "open"]
+        shown = open_tasks(standing)
         prefix = f"advance-{assessment}-"
         return Traffic(
             now=time.time(),
@@ -117,7 +118,7 @@ class Sight:
             pending=sum(
                 job.startswith(prefix) and "-" not in job.removeprefix(prefix) for job in crew.jobs
             ),
-            open_items=sum(bool(tasks) for tasks in shown),
+            open_items=len(shown),
             open_tasks=sum(len(tasks) for tasks in shown),
             polled_at=float(notes["polled_at"]) if "polled_at" in notes else None,
             label_at=max(stamps) / 1e6 if stamps else None,
