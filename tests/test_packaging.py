@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.machine import needs
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -41,6 +43,7 @@ def tracked() -> list[Path]:
     return [ROOT / name for name in answer.stdout.split("\0") if name]
 
 
+@needs("git")
 def test_no_file_names_a_package_registry_or_a_path_of_a_machine():
     forbidden = re.compile(
         r"pypi\." r"org|pythonhosted\." r"org|registry\." r"npmjs|deb\." r"debian|"
@@ -56,6 +59,7 @@ def test_no_file_names_a_package_registry_or_a_path_of_a_machine():
     assert found == []
 
 
+@needs("git")
 def test_the_top_level_is_what_it_should_be():
     tops = {path.relative_to(ROOT).parts[0] for path in tracked()}
     visible = {top for top in tops if not top.startswith(".")}

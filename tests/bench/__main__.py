@@ -4,15 +4,18 @@ import sys
 
 from tests.bench import (
     change,
+    compare,
     core,
     crowd,
     curve,
+    ece,
     evaluator,
     forecast,
     huge,
     judged,
     live,
     load,
+    looks,
     million,
     models,
     recovery,
@@ -38,12 +41,15 @@ PARTS = {
     "evaluator": evaluator.run,
     "crowd": crowd.run,
     "curve": curve.run,
+    "ece": ece.run,
     "structure": structure.run,
     "judged": judged.run,
     "models": models.run,
+    "compare": compare.run,
     "recovery": recovery.run,
 }
-ONLY_IF_NAMED = {"huge": huge.run, "change": change.run}  # minutes, and 10 GB of disk
+# minutes, an hour, and 10 GB of disk
+ONLY_IF_NAMED = {"huge": huge.run, "change": change.run, "looks": looks.run}
 
 
 def main() -> None:

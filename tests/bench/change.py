@@ -198,10 +198,13 @@ def spoiled(pool: Pool, rng: Rng) -> tuple[Pool, NDArray[np.intp]]:
 
 
 @contextmanager
-def month(pool: Pool, question: Value, stop: Value, seed: int) -> Iterator[Month]:
-    """A month as it is assessed; valid inside the block."""
+def month(
+    pool: Pool, question: Value, stop: Value, seed: int, more: Value | None = None
+) -> Iterator[Month]:
+    """A month as it is assessed; valid inside the block. more: of its plan."""
     with planned(pool, question) as path, TemporaryDirectory() as compiled_in:
         values = yaml.safe_load(path.read_text(encoding="utf-8")) | {"stop": stop, "seed": seed}
+        values |= more or {}
         path.write_text(yaml.safe_dump(values), encoding="utf-8")
         plan = load_plan(path, for_simulation=True)
         compiled = compile_pool(plan, Path(compiled_in))

@@ -12,6 +12,7 @@ from tests.bench.paper.cases import of_run, opened, order_of, prepared
 from tests.bench.paper.data import load
 from worker.core.curve import curve_of, places, right_answers, true_curve
 from worker.core.strategies import STRATEGIES
+from worker.judgements.item_classes import Answered
 from worker.report.reliability import against_scores
 from worker.simulate.cases import Asked
 from worker.simulate.replay import labels
@@ -63,7 +64,8 @@ def _held(
     found = curve_of(at, right_answers(at, group, rows, right[rows][None], rng))
     curve, ece = true_curve(at, right)
     is_in = (found.low <= curve) & (curve <= found.high)
-    said = against_scores(score, group, BOUNDS, rows, right[rows][None])
+    known = Answered(rows, right[rows][None], np.ones(rows.size, dtype=bool))
+    said = against_scores(score, group, BOUNDS, known)
     of_item = np.searchsorted(BOUNDS, score, side="right")
     bins = np.unique(of_item)
     accuracy = np.array([right[of_item == b].mean() for b in bins])

@@ -78,24 +78,25 @@ def lived(folder: Path, db: Redis) -> tuple[Assessment, World]:
 
 
 def told(office: Office, assessment: str, work: Assessment, ledger: Ledger) -> dict[str, Any]:
-    """What an assessment's state comes to: status, belief, finding, and whether choices repeat."""
+    """What an assessment's state comes to: status, tally, finding; not what a release estimates."""
     status = status_of(office, assessment, work).as_json()
     _, belief, verdict = look(work, ledger)
     return {
-        "status": {name: status[name] for name in STATUS},
+        "status": {name: status[name] for name in STATUS}
+        | {"groups": [{name: of[name] for name in GROUP} for of in status["groups"]]},
         "tasks": {str(task): list(brief) for task, brief in sorted(ledger.tasks().items())},
         "belief": {"right": belief.right.tolist(), "wrong": belief.wrong.tolist()},
         "chosen": [work.pool.group_names[group] for group in verdict.chosen],
-        "choices_not_repeated": unrepeated_choices(work, ledger),
     }
 
 
 # Not what is worded anew at every look, nor what is of the moment.
 STATUS = (
-    *("status", "labels", "pool_items", "confidence", "value", "claims", "open_items", "retired"),
-    *("rejected", "annotators", "revision", "metric", "groups", "decision", "review"),
-    *("foreign_tasks", "project", "url", "error"),
+    *("status", "labels", "pool_items", "claims", "open_items", "retired", "rejected"),
+    *("annotators", "revision", "metric", "decision", "review", "foreign_tasks", "project"),
+    *("url", "error"),
 )
+GROUP = ("group", "size", "labelled", "right")
 
 
 def write(target: Path) -> None:
@@ -112,7 +113,7 @@ def write(target: Path) -> None:
                 found = told(office, name, work, world.ledger)
             finally:
                 office.close()
-        assert not found["choices_not_repeated"]
+        assert not unrepeated_choices(work, world.ledger)
         for file, value in (("export.json", packed), ("told.json", found)):
             text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
             (target / file).write_text(text + "\n", encoding="utf-8")

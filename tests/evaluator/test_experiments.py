@@ -225,6 +225,17 @@ class TestSelection:
         assert headline(found).startswith("width 0.01 is best")
         assert "It is also the most certain" in headline(found)
 
+        other = headline(replace(found, by_l2=order[::-1]))
+        assert other.startswith("Which predictor is best depends on the measure")
+        assert "width 0.01" in other
+        assert other.endswith("own L2 width 0.06.")
+        first, *rest = found.predictors
+        off = replace(first, whole=replace(first.whole, seen=2 * first.whole.mean.high))
+        left_open = headline(replace(found, predictors=(off, *rest)))
+        assert left_open.startswith("Which predictor is best is left open")
+        assert off.name in left_open
+        assert "%" not in left_open
+
     def test_a_high_auc_is_good(self):
         human = people(500, concentration=0.5)
         predicted = {"far": near(human, 0.5), "close": near(human, 0.02)}

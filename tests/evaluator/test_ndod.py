@@ -116,7 +116,7 @@ class TestTheLawWithinTheSimplex:
         same_law(drawn[0], proposed[(proposed >= 0).all(axis=1)])
 
     @given(st.integers(2, 12), st.integers(0, 2**32), st.integers(1, 90))
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     def test_draws_are_probabilities_and_repeat_with_the_seed(self, k, seed, n_draws):
         rng = np.random.default_rng(seed)
         human, predicted = rng.dirichlet(np.full(k, 0.3), (2, 4 * k))

@@ -155,6 +155,7 @@ def ordinary(names: tuple[str, ...] = ANIMALS, labels: int = 700, top: int = 1) 
         ),
         items=Items(labels, 6, 2, 1, 1, 0, 10_000 - labels - 10, 0),
         rejected=(Rejected(4711, "the annotation has no choice for “animal”"),),
+        n_rejected=1,
         decisions=(),
         reproduce={
             "plan_hash": "b1946ac92492d2347c6235b4d2611184",
@@ -299,6 +300,7 @@ def empty() -> Report:
         annotators=(),
         items=Items(0, 6, 0, 0, 0, 0, 9_994, 0),
         rejected=(),
+        n_rejected=0,
     )
 
 
@@ -392,6 +394,7 @@ def nasty() -> Report:
         text=f"Not yet: at present “{NASTY[5]}” and “{NASTY[3]}” {NASTY[0]} are the least accurate",
         annotators=(replace(report.annotators[0], name=NASTY[0]),),
         rejected=(Rejected(1, NASTY[0]), Rejected(2, NASTY[5])),
+        n_rejected=2,
         pairs=(
             Pair(NASTY[0], NASTY[5], 0.2, 0.3, 0.5, "above"),
             Pair(NASTY[2], NASTY[6], 1, 0, 0, "below"),

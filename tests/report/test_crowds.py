@@ -242,8 +242,8 @@ def test_an_item_with_some_of_its_votes_is_labelled_and_nothing_else(tmp_path: P
     one.turn()
     fates = report_of(one).items
     assert (fates.labelled, fates.skipped, fates.gold) == (4, 0, None)
-    assert fates.open == one.ledger.standing().claims - 4
-    assert fates.labelled + fates.open + fates.unclaimed == 30
+    assert fates.queued == one.ledger.standing().claims - 4
+    assert fates.labelled + fates.queued + fates.unclaimed == 30
 
 
 def test_votes_that_all_agree_on_one_class_leave_agreement_open(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_who_answers_an_item_again_has_one_label_there() -> None:
     plan = SimpleNamespace(annotation=SimpleNamespace(gold=None))
     work = SimpleNamespace(plan=plan, rules=Rules("first", 2, 2), judging=None)
     work.votes = lambda tally: None
-    again, once = annotators(work, {}, [record], called([record]))
+    again, once = annotators(work, {}, [record], called([record], ()))
     assert (again.labels, again.shared, again.agreement) == (1, 1, 1.0)
     assert (once.labels, once.shared) == (1, 1)
 

@@ -10,10 +10,12 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from tests.machine import needs
 from tests.report.examples import EXAMPLES
 from tests.web.browser import browser, complaints, hosts, screenshot
 from worker.report.page import write_report
 
+pytestmark = needs("browser")
 # As WCAG 2.2 computes it, of every element with text of its own, on the ground behind it.
 _CONTRAST = """
 const channel = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;

@@ -135,7 +135,7 @@ def test_votes_on_every_item_end_it_but_never_for_certain(tmp_path):
 
     assert (verdict.reason, verdict.certain) == ("exhausted", False)
     assert whole(belief)[1] < whole(belief)[2]
-    assert begun.text().startswith("All that can be labelled is:")
+    assert begun.text().startswith("All that can be labelled is labelled")
 
 
 def test_a_width_that_is_reached_by_the_last_votes_needs_no_confirmation(tmp_path):

@@ -100,7 +100,7 @@ def test_the_frames_hold_what_people_did_and_what_was_chosen_for_them(home: Home
     assert set(seen.choices["group"]) <= set(CLASSES)
     assert seen.labels == int(seen.groups["labelled"].sum()) == 1
     assert seen.annotators["labels"].to_dict() == {0: 1, 1: 0}
-    assert seen.annotators["skipped"].to_dict() == {0: 1, 1: 0}
+    assert seen.annotators["skips"].to_dict() == {0: 1, 1: 0}
     assert seen.annotators[["quality", "gold"]].isna().all(axis=None)
 
 
@@ -153,7 +153,7 @@ def test_the_sample_runs_from_its_first_cell_to_its_last(home: Home):
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

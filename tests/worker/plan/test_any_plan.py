@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from worker.core.strategies import STRATEGIES
@@ -114,7 +114,7 @@ def written(folder: Path, plan: dict[str, Any]) -> Path:
 
 
 @pytest.mark.parametrize("truth", ["truth", None], ids=["true classes", "drawn truths"])
-@settings(max_examples=N_PLANS, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=N_PLANS)
 @given(plan=plans())
 def test_a_plan_is_refused_or_runs_to_the_end_where_nothing_is_wrong_any_more(truth, plan):
     with tempfile.TemporaryDirectory() as name:

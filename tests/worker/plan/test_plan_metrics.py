@@ -89,7 +89,7 @@ def test_the_worst_groups_are_asked_for_by_default(tmp_path, metric, which):
         ({}, "empirical", 2, 16),
         (ONLY_SCORES, "empirical", 2, 16),
         ({"stop__guarantee": "anytime"}, "empirical", 2, 2),
-        (NO_SCORES, "uniform", 2, 1),
+        (NO_SCORES, "empirical", 2, 1),
         ({"prior__kind": "uniform"}, "uniform", 2, 1),
         ({"prior__kind": "informative"}, "informative", 2, 1),
         ({"population": "infinite"}, "empirical", 2, 1),
@@ -227,7 +227,6 @@ def test_a_metric_of_true_classes_needs_all_probabilities_unless_the_prior_is_un
     [
         ({"question__metric": "bias"}, "question.metric"),
         ({"question__metric": "ece"}, "question.metric"),
-        ({"prior__kind": "empirical"}, "prior.kind"),
         ({"prior__kind": "informative"}, "prior.kind"),
         ({"pool__strata": 2}, "pool.strata"),
         ({"pool__groups": "score_bin(3)"}, "pool.groups"),

@@ -22,7 +22,7 @@ from worker.ledger.contract import Standing
 from worker.plan import Plan
 from worker.plan.project_part import ID, LABEL, PREDICTED, SCORE
 from worker.pool import compile_pool
-from worker.pool.known import set_apart
+from worker.pool.known import labels_of_rows, set_apart
 from worker.queue.filling import choose
 from worker.queue.queueing import unclaimed_cells
 
@@ -141,6 +141,20 @@ def test_known_items_stand_first_in_their_cells_and_are_never_offered(
 
 
 @pytest.mark.parametrize("use", ["known", "random"])
+def test_the_pool_knows_which_item_has_which_label(tmp_path: Path, use: str) -> None:
+    rng = np.random.default_rng(8)
+    said, score, true = truth_of(rng, 150)
+    known = [t if rng.random() < 0.5 else None for t in true]
+    pool = assessment_of(tmp_path, said, score, known, use).pool
+    assert pool.known is not None
+
+    rows, labels = labels_of_rows(pool.known, pool.cell_start, pool.predicted)
+
+    found = {pool.item(row).item_id: label for row, label in zip(rows, labels, strict=True)}
+    assert found == {str(i + 1): label for i, label in enumerate(known) if label is not None}
+
+
+@pytest.mark.parametrize("use", ["known", "random"])
 def test_where_everything_was_annotated_all_is_known_at_once(tmp_path: Path, use: str) -> None:
     said, score, true = truth_of(np.random.default_rng(2), 60)
     work = assessment_of(tmp_path, said, score, list(true), use)
@@ -174,7 +188,7 @@ def test_a_random_sample_counts_as_the_same_labels_of_an_assessment_do(tmp_path:
     assert fresh.spent(labelled) == begun.pool.n_known
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_what_is_known_tells_nothing_of_the_others(seed: int, is_wrong: bool) -> None:
     """Whatever the known outcomes are, the belief about all other items is the same."""

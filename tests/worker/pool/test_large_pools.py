@@ -78,7 +78,7 @@ def version_of(pool: Pool) -> int:
         return int(json.loads(reader.schema.metadata[b"assay_pool"])["version"])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.integers(1, 90), st.integers(1, 12), st.integers(1, 9), st.integers(1, 4),
     st.sampled_from(["letter", "predicted_class", ("letter", "predicted_class")]),

@@ -16,6 +16,7 @@ from worker.errors import PlanError, PredictionsError
 from worker.plan import Plan, load_plan, plan_hash, stored_plan
 from worker.plan.drafting import draft_for_project
 from worker.plan.project_part import ID, LABEL, PREDICTED, SCORE
+from worker.pool import compile_pool
 from worker.project_pool import ProjectPool, read_project, settled_plan
 
 CONFIG = write_config(["cat", "dog"], ["text"], "answer")
@@ -144,7 +145,7 @@ def test_predictions_without_scores_are_taken_where_the_plan_says_so(read: Any) 
     )
     assert table(found)[SCORE] == [None, None]
     assert not found.plan.pool.has_scores
-    assert found.plan.prior.kind == "uniform"
+    assert found.plan.prior.kind == "empirical"
 
 
 def test_a_list_is_shown_where_it_is_and_never_copied(read: Any) -> None:
@@ -232,3 +233,17 @@ def test_a_ranking_of_ours_is_no_prediction() -> None:
     found = existing._task(row, schema)
     assert [p.version for p in found.predictions] == [""]
     assert found.predictions[0].label is None
+
+
+def test_tasks_whose_page_shows_the_prediction_are_refused_where_they_are_and_as_copies(
+    read: Any,
+) -> None:
+    labels = [("cat", "dog")[n % 3 == 0] for n in range(30)]
+    tasks = [task(n + 1, said(one), text=f"of a {one}: {one}") for n, one in enumerate(labels)]
+    with pytest.raises(PredictionsError, match=r"project 12: the tasks' key text, which the label"):
+        read(*tasks)
+    hidden = [task(n + 1, said(one), hint=one) for n, one in enumerate(labels)]
+    assert read(*hidden).plan.pool.project == 12, "the page does not show it"
+    copied = read(*hidden, pool="project: 12, data: {text: text, more: hint}", more="")
+    with pytest.raises(PredictionsError, match=r"`pool.data.more`. is the predicted class in 100"):
+        compile_pool(copied.plan, copied.plan.pool.predictions.parent)

@@ -170,7 +170,7 @@ def test_sites_are_parents_of_their_groups(two: Path) -> None:
         ("prior: {kind: informative}\n", "", "write `prior: {kind: empirical}`"),
         ("prior: {kind: uniform}\n", "", "write `prior: {kind: empirical}`"),
         ("prior: {kind: uniform}\n", ", level: parents", None),
-        ("without scores", "", "give `pool.probabilities`, or `pool.score`"),
+        ("without scores", "", None),
     ],
 )
 def test_parents_whose_groups_tell_nothing_of_each_other_get_a_warning(

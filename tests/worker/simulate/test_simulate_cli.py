@@ -55,6 +55,26 @@ def test_it_prints_json_and_nothing_else(assay, tmp_path):
         assert result["cpu_s_per_run"] > 0
 
 
+def test_it_says_how_much_of_what_would_be_published_is_true(assay, tmp_path):
+    plan = write_plan(tmp_path)
+    asked = ("--truth", "truth", "--strategies", "assay", "--runs", 4, "--at", "20,50")
+    done = assay("simulate", plan, *asked, "--processes", 1, "--json")
+    assert done.exit_code == 0, done.stderr
+
+    (result,) = json.loads(done.stdout)["results"]
+    found = {(row["what"], row["labels"]): row for row in result["held"]}
+    for what in ("group interval", "group HPDI", "overall interval", "rank interval"):
+        for labels in (20, 50, None):  # None: at the stop
+            row = found[what, labels]
+            assert row["said"] == pytest.approx(0.95)
+            assert 0 <= row["came"] <= 1
+            assert row["runs"] == 4
+            assert row["n"] == 4 * (1 if what == "overall interval" else 3)
+    shown = assay("simulate", plan, *asked, "--processes", 1).stdout
+    assert "would publish (said)" in shown
+    assert re.search(r"group interval +[01]\.\d\d \(0\.95\)", shown)
+
+
 def without_times(report: dict) -> dict:
     for result in report["results"]:
         del result["cpu_s_per_run"]
@@ -232,7 +252,7 @@ def test_ctrl_c_reports_what_is_finished(tmp_path):
             shown += os.read(ours, 1000)
         # as a terminal does: to the command and to the processes that it started
         os.killpg(command.pid, signal.SIGINT)
-        out, _ = command.communicate(timeout=60)
+        out, _ = command.communicate(timeout=300)
     os.close(ours)
 
     assert command.returncode == 0
