@@ -230,11 +230,16 @@ class TestSelection:
         assert "width 0.01" in other
         assert other.endswith("own L2 width 0.06.")
         first, *rest = found.predictors
-        off = replace(first, whole=replace(first.whole, seen=2 * first.whole.mean.high))
-        left_open = headline(replace(found, predictors=(off, *rest)))
-        assert left_open.startswith("Which predictor is best is left open")
-        assert off.name in left_open
-        assert "%" not in left_open
+        best = found.predictors[1].whole
+        for seen, is_open in ((2 * first.whole.mean.high, False), (best.mean.low, True)):
+            off = replace(first, whole=replace(first.whole, seen=seen))
+            said = headline(replace(found, predictors=(off, *rest)))
+            assert said.startswith("Which predictor is best is left open") == is_open
+            assert (off.name in said) == is_open
+            assert ("%" in said) != is_open
+        unlike = replace(found.predictors[1], whole=replace(best, seen=2 * best.mean.high))
+        said = headline(replace(found, predictors=(first, unlike, found.predictors[2])))
+        assert said.startswith("Which predictor is best is left open")
 
     def test_a_high_auc_is_good(self):
         human = people(500, concentration=0.5)

@@ -161,7 +161,7 @@ def _selection_headline(found: PredictorExperiment) -> str:
     best, surest = named[found.best_first[0]], named[found.surest_first[0]]
     mean = best.whole.mean
     leads = f"{best.name} ({number(mean.mean)}, {between(mean.low, mean.high)})"
-    off = [p.name for p in found.predictors if _is_off(p.whole)]
+    off = [p.name for p in found.predictors if _leaves_open(p, best, found.is_better_high)]
     if off:
         return (
             f"Which predictor is best is left open: draws of {found.evaluator} are not like the "
@@ -191,6 +191,14 @@ def _is_off(part: Part) -> bool:
     """Whether draws are far from the predictions that they were fitted to."""
     is_outside = not part.mean.low <= part.seen <= part.mean.high
     return is_outside and abs(part.seen - part.mean.mean) > _OFF * abs(part.seen)
+
+
+def _leaves_open(one: Predictor, best: Predictor, is_better_high: bool) -> bool:
+    """Whether draws of one do not fit, and its own predictions do not lie behind the best's."""
+    if one is best or not _is_off(one.whole):
+        return _is_off(one.whole)
+    seen, of_best = one.whole.seen, best.whole.mean
+    return seen >= of_best.low if is_better_high else seen <= of_best.high
 
 
 def _part_remarks(found: PredictorExperiment, name: str, part: Part) -> list[str]:
