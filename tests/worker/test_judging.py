@@ -20,7 +20,7 @@ from worker.report.page import page
 from worker.service.settings import read_settings
 from worker.simulate.cases import Asked, prepare
 
-WIDTH = 0.1
+WIDTH = 0.15
 
 
 @pytest.fixture(scope="module")
@@ -139,11 +139,11 @@ def test_votes_on_every_item_end_it_but_never_for_certain(tmp_path):
 
 
 def test_a_width_that_is_reached_by_the_last_votes_needs_no_confirmation(tmp_path):
-    begun = evaluated(tmp_path, "stop: {width: 0.06, looks: 1000}\n")
+    begun = evaluated(tmp_path, "stop: {width: 0.15, looks: 1000}\n")
     begun.vote()
     decision = decision_of(begun)
     assert (decision["labels"], decision["reason"]) == (N_ITEMS, "answered")
-    assert decision["value"] <= 0.06
+    assert decision["value"] <= 0.15
 
 
 def test_the_interval_has_the_level_of_the_plan(tmp_path):

@@ -65,8 +65,8 @@ def test_what_is_expected_of_an_item_follows_its_prediction_only_as_far_as_peopl
     nobody_follows = rng.multinomial(10, np.tile(even, (500, 1)))
     all_follow = rng.multinomial(10, predicted)
 
-    ignored, _ = average(nobody_follows, predicted, ones, parts, 200)
-    followed, _ = average(all_follow, predicted, ones, parts, 200)
+    ignored, _ = average(nobody_follows, predicted, ones, parts, 200, 0.02)
+    followed, _ = average(all_follow, predicted, ones, parts, 200, 0.02)
 
     assert np.abs(ignored - even).mean() < 0.05
     assert np.abs(followed - predicted).mean() < 0.05

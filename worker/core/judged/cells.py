@@ -29,6 +29,7 @@ class Seen:
 
     n: (C,) such items. total, spread: (C,) mean and variance of the sum of their measures.
     squares: (C,) expected sum of squares. shifted: (B, C) means of the sums under other fits.
+    exact: probability that the measure of every item is 0, which the others leave out.
     """
 
     n: Ints
@@ -36,6 +37,7 @@ class Seen:
     spread: Floats
     squares: Floats
     shifted: Floats
+    exact: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +101,8 @@ def draws(
     """(n, C) draws of the sum of the measures of all items of each cell.
 
     Items with votes have their own posterior; the others are completed: a curve, the cell's mean
-    about it, and what so many items of such a cell then come to.
+    about it, and what so many items of such a cell then come to. Where predictions are exact, all
+    of it is 0.
     """
     moved = (seen.shifted - seen.total) / np.sqrt(max(1, len(seen.shifted) - 1))
     away = rng.standard_normal((n, len(moved)))
@@ -123,6 +126,7 @@ def draws(
     to_come = rest * rate
     to_come += np.sqrt(rest * found.spread * rate * (1 - rate)) * rng.standard_normal(rate.shape)
     drawn: Floats = known + np.clip(to_come, 0.0, rest)
+    drawn[rng.permutation(n) < seen.exact * n] = 0.0
     return drawn
 
 
