@@ -66,7 +66,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     found: tuple[Fit, Any, Any] | None = _fits.get(key)
     if found is None:
         right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
-        rates = empirical.fit(right, wrong, pool.cell_group, scores(pool))
+        rates = empirical.fit(right, wrong, pool.cell_group, scores(pool), pool.cell_size)
         kinds = None
         if meaning.n_kinds and early[:, 1:].any():
             kinds = fit_kinds(early[:, 1:], share_of(meaning), meaning.possible)

@@ -89,7 +89,7 @@ def refitting(n_cells: int) -> Refit:
     of = scores(n_cells)
 
     def refit(b: Belief) -> Belief:
-        found = fit(b.right, b.wrong, b.group, of)
+        found = fit(b.right, b.wrong, b.group, of, b.size)
         return with_prior(b, *prior_of(found.mode, of, found.covariance))
 
     return refit

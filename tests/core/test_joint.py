@@ -1,6 +1,6 @@
 """What all groups share: held against hyperparameters drawn by the thousand, weighted exactly."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from worker.core.empirical import (
     loss,
     prior_of,
     shared_of,
+    times_of,
 )
 from worker.core.moments import moments
 from worker.core.posterior import draws, highest_density_interval, interval, mean, variance, whole
@@ -25,7 +26,7 @@ from worker.core.rewards import question_drop
 from worker.core.shared import N_POINTS, Given, joined, points, spread_evenly
 from worker.core.supposing import labelled, with_prior
 
-N_DRAWN = 3000
+N_DRAWN, N_KEPT = 12_000, 300
 
 
 @dataclass
@@ -48,7 +49,7 @@ def case(n_groups, n_cells, n_items, n_labels, seed):
     rate = special.expit(0.6 * cell - 0.2 + rng.normal(0, 0.3, n_groups)[group])
     n = np.minimum(rng.multinomial(n_labels, np.full(group.size, 1 / group.size)), size)
     right = rng.binomial(n, rate)
-    found = fit(right, n - right, group, scores)
+    found = fit(right, n - right, group, scores, size)
     first = Belief(
         group, size, right, n - right, *prior_of(Hyperparameters(), scores)[:2], n_groups,
         node=prior_of(Hyperparameters(), scores)[2],
@@ -56,14 +57,17 @@ def case(n_groups, n_cells, n_items, n_labels, seed):
     shared = shared_of(found, scores, size, group, n_groups)
     prior = prior_of(found.mode, scores, found.covariance)
     z = rng.standard_normal((N_DRAWN, len(WEAK)))
-    seen = evidence(right, n - right, group, scores)
+    times = times_of(n, size, group)
+    seen = replace(evidence(right, n - right, group, scores), times=times)
     logs = np.array([0.5 * row @ row - loss(row, seen)[0] for row in z])
     chance = special.softmax(logs)
     assert 1 / (chance**2).sum() > 100  # else the yardstick itself is too rough
-    at, times = np.unique(rng.choice(N_DRAWN, 300, p=chance), return_counts=True)
+    # evenly spaced in the order of their parts of 1, which is less noisy than one by one
+    at = np.searchsorted(np.cumsum(chance), (np.arange(N_KEPT) + 0.5) / N_KEPT)
+    at, times = np.unique(at, return_counts=True)
     h = WEAK[:, 0] + WEAK[:, 1] * z
     exact = [
-        (k / 300, with_prior(first, *prior_of(Hyperparameters(*h[i]), scores)))
+        (k / N_KEPT, with_prior(first, *prior_of(Hyperparameters(*h[i]), scores)))
         for i, k in zip(at, times, strict=True)
     ]
     return Case(with_prior(first, *prior, shared=shared), exact)
@@ -101,7 +105,8 @@ def test_the_whole_is_as_uncertain_as_the_exact_posterior_has_it(small):
 def test_the_probability_of_the_least_group_is_the_exact_one(small):
     chosen = ranking(small.believed)[:1].tolist()
     expected = small.exactly(lambda b: set_confidence(b, chosen))
-    assert set_confidence(small.believed, chosen) == pytest.approx(float(expected), abs=0.08)
+    off = set_confidence(small.believed, chosen) - float(expected)
+    assert -0.12 <= off <= 0.05  # rather too cautious than too sure
 
 
 def test_a_pair_stands_as_the_exact_posterior_has_it(small):

@@ -16,6 +16,7 @@ from worker.core.empirical import (
     Scores,
     evidence,
     fit_to,
+    times_of,
 )
 
 Floats = NDArray[np.float64]
@@ -25,17 +26,20 @@ Ints = NDArray[np.int64]
 SHARES = (0.0, 0.1, 1.0)
 
 
-def log_evidence(before: Ints, group: Ints, scores: Scores) -> Floats:
+def log_evidence(before: Ints, group: Ints, scores: Scores, size: Ints) -> Floats:
     """(S,) log marginal likelihoods of so many shares of the earlier labels alone.
 
     Args:
-        before: (C, 2) right and wrong earlier labels. group: (C,) ascending.
+        before: (C, 2) right and wrong earlier labels. group: (C,) ascending. size: (C,) items.
     """
     none = np.zeros_like(before)
-    return np.array([fit_to(_stacked(none, before, share, group, scores))[1] for share in SHARES])
+    stacked = [_stacked(none, before, share, group, scores, size) for share in SHARES]
+    return np.array([fit_to(one)[1] for one in stacked])
 
 
-def fit_continued(new: Ints, before: Ints, group: Ints, scores: Scores, alone: Floats) -> Fit:
+def fit_continued(
+    new: Ints, before: Ints, group: Ints, scores: Scores, size: Ints, alone: Floats
+) -> Fit:
     """The hyperparameters of the new labels, with what the earlier ones are worth to them.
 
     With a share k of the earlier labels E, the new labels N have the marginal likelihood
@@ -44,7 +48,7 @@ def fit_continued(new: Ints, before: Ints, group: Ints, scores: Scores, alone: F
     groups: that they are alike is the business of the group's own discount.
 
     Args:
-        new, before: (C, 2) right and wrong labels. group: (C,) ascending.
+        new, before: (C, 2) right and wrong labels. group: (C,) ascending. size: (C,) items.
         alone: (S,) `log_evidence` of the earlier ones.
 
     Source:
@@ -54,7 +58,7 @@ def fit_continued(new: Ints, before: Ints, group: Ints, scores: Scores, alone: F
     """
     fits, fitting = [], np.zeros(len(SHARES))
     for i, share in enumerate(SHARES):
-        both, told = fit_to(_stacked(new, before, share, group, scores))
+        both, told = fit_to(_stacked(new, before, share, group, scores, size))
         fits.append(both)
         fitting[i] = told - alone[i]
     weight = np.exp(fitting - fitting.max())
@@ -68,15 +72,18 @@ def fit_continued(new: Ints, before: Ints, group: Ints, scores: Scores, alone: F
     return Fit(Hyperparameters(*mean.tolist()), np.asarray(covariance))
 
 
-def _stacked(new: Ints, before: Ints, share: float, group: Ints, scores: Scores) -> Evidence:
+def _stacked(
+    new: Ints, before: Ints, share: float, group: Ints, scores: Scores, size: Ints
+) -> Evidence:
     """The new labels, and so much of the earlier ones as if they were of other groups."""
-    both = np.concatenate([new, before if share else np.zeros_like(before)])
+    before = before if share else np.zeros_like(before)
+    both = np.concatenate([new, before])
     n_groups = int(group[-1]) + 1 if group.size else 0
     twice = Scores(np.tile(scores.cell, 2), np.tile(scores.group, 2))
     of = np.concatenate([group, group + n_groups])
     seen = evidence(both[:, 0], both[:, 1], of, twice)
-    is_new = np.unique(of[both.sum(axis=1) > 0]) < n_groups
-    return replace(seen, times=np.where(is_new, 1.0, share))
+    times = [times_of(of_one.sum(axis=1), size, group) for of_one in (new, before)]
+    return replace(seen, times=np.concatenate([times[0], share * times[1]]))
 
 
 def _numbers(h: Hyperparameters) -> Floats:

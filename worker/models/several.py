@@ -246,7 +246,7 @@ def _scores(logit: Floats, view: View) -> Scores:
 
 
 def _fitted(part: Belief, early: Ints, scores: Scores) -> Belief:
-    rates = empirical.fit(early[:, 0], early[:, 1], part.group, scores)
+    rates = empirical.fit(early[:, 0], early[:, 1], part.group, scores, part.size)
     prior = empirical.prior_of(rates.mode, scores, rates.covariance)
     return with_prior(part, *prior, shared=_shared(part, rates, scores))
 

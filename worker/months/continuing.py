@@ -135,9 +135,11 @@ def _fitted_to_both(
     key = "alone", pool.hash, plan.question.metric
     alone: Any = _fits.get(key)
     if alone is None:
-        alone = log_evidence(earlier, pool.cell_group, told)
+        alone = log_evidence(earlier, pool.cell_group, told, pool.cell_size)
         _fits.put(key, alone, alone.size)
-    rates = fit_continued(_right_or_wrong(early), earlier, pool.cell_group, told, alone)
+    rates = fit_continued(
+        _right_or_wrong(early), earlier, pool.cell_group, told, pool.cell_size, alone
+    )
     both, errors = early + before, plain.errors
     if errors is not None and both[:, 1:].any():
         errors = Errors(errors.counts, fit_kinds(both[:, 1:], share_of(meaning), meaning.possible))
@@ -154,7 +156,7 @@ def _plausible(plain: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> li
     if meaning.metric.pooled:
         return [with_prior(plain, *believing.shared_rates(pool, labels))]
     told, counts = scores(pool), _right_or_wrong(labels)
-    found = empirical.fit(counts[:, 0], counts[:, 1], pool.cell_group, told)
+    found = empirical.fit(counts[:, 0], counts[:, 1], pool.cell_group, told, pool.cell_size)
     best = with_prior(plain, *believing.prior_for(meaning, pool, found.mode, found.covariance))
     mode = np.array([getattr(found.mode, name) for name in Hyperparameters.__slots__])
     rng = np.random.default_rng(_N_PLAUSIBLE)
