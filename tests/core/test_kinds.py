@@ -40,6 +40,14 @@ def test_the_kinds_prior_prefers_what_generated_the_errors():
             assert fits(found, counts) >= fits(other, counts) - 1  # the weak prior's part
 
 
+def test_a_kind_that_all_cells_together_show_is_expected_of_cells_without_errors():
+    share = np.tile([0.5, 0.5], (40, 1))
+    counts = np.zeros((40, 2), np.int64)
+    counts[:20] = [2, 0]  # nobody has enough of them to tell alone
+    found = fit_kinds(counts, share, np.ones((40, 2), bool))
+    assert found[30, 0] / found[30].sum() > 0.8
+
+
 def test_without_errors_the_kinds_are_the_classifiers_held_with_four_counts():
     found = fit_kinds(np.zeros(SHARE.shape, np.int64), SHARE, POSSIBLE)
     assert found.sum(axis=1) == pytest.approx(4)

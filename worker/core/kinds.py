@@ -12,6 +12,7 @@ _STRENGTHS = np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
 _POWERS = np.array([0.5, 0.75, 1.0])
 _MIXES = np.array([0.05, 0.2, 0.5])
 _WEAK = (np.log(4.0), 1.0)  # normal prior on log strength: mean, standard deviation
+_TILT_WORTH = 2.0  # errors of a kind that the classifier's own idea of its frequency counts for
 
 
 def expected_kinds(share: Floats, possible: NDArray[np.bool_], power: float, mix: float) -> Floats:
@@ -32,7 +33,8 @@ def fit_kinds(counts: NDArray[np.int64], share: Floats, possible: NDArray[np.boo
     """(C, L) Dirichlet prior of the kinds of errors, fitted to the errors seen in all cells.
 
     Empirical Bayes by the Dirichlet-multinomial marginal likelihood on a grid of strength, power
-    and mix: three numbers that a handful of errors cannot tell apart finely.
+    and mix: three numbers that a handful of errors cannot tell apart finely. Each kind is first
+    made as frequent in all cells together as it was seen to be.
 
     Args:
         counts: (C, L) labelled errors of each kind.
@@ -45,6 +47,7 @@ def fit_kinds(counts: NDArray[np.int64], share: Floats, possible: NDArray[np.boo
     for power in _POWERS:
         for mix in _MIXES:
             expected = expected_kinds(share, possible, float(power), float(mix))
+            expected = _tilted(expected, counts)
             for strength in _STRENGTHS:
                 prior = strength * expected[at, kind]
                 fits = (special.gammaln(prior + seen) - special.gammaln(prior)).sum()
@@ -54,3 +57,16 @@ def fit_kinds(counts: NDArray[np.int64], share: Floats, possible: NDArray[np.boo
                 if fits > best:
                     best, found = fits, strength * expected
     return found
+
+
+def _tilted(expected: Floats, counts: NDArray[np.int64]) -> Floats:
+    """(C, L) with the kinds as frequent in all cells together as they were seen to be.
+
+    What a classifier takes for what is often the same rule for all groups (the dearer of two errors
+    is twice as frequent as it thinks), which no cell alone has the errors to tell.
+    """
+    seen = counts.sum(axis=0)
+    foreseen = counts.sum(axis=1) @ expected
+    weight = expected * (_TILT_WORTH + seen) / (_TILT_WORTH + foreseen)
+    tilted: Floats = weight / weight.sum(axis=1, keepdims=True)
+    return tilted

@@ -94,7 +94,7 @@ def test_the_worst_groups_are_asked_for_by_default(tmp_path, metric, which):
         ({"prior__kind": "informative"}, "informative", 2, 1),
         ({"population": "infinite"}, "empirical", 2, 1),
         ({"pool__strata": 3}, "empirical", 2, 3),
-        ({"question__metric": "confusion"}, "empirical", 1, 16),
+        ({"question__metric": "confusion"}, "empirical", 1, 1),
         ({"question__metric": "confusion", "prior__kind": "informative"}, "informative", 1, 1),
         ({"question": COST, "prior__kind": "uniform"}, "uniform", 1, 1),
         ({"question": COST, "prior__strength": 4}, "empirical", 4, 16),
