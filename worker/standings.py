@@ -24,7 +24,8 @@ class Standings:
     p_lowest, p_highest: (G,) that no group's value is lower, or higher; tied groups all count.
     rank, rank_low, rank_high: (G,) median and 95% interval of the rank; 1 is the lowest value.
     overall: mean and 95% interval of the groups' mean weighted by their shares of the pool; of
-        differences of models, which overlap, the first one that is asked for.
+        several models the first one's, and of their differences, which overlap, the first one that
+        is asked for.
     """
 
     p_lowest: Floats
@@ -72,7 +73,7 @@ def standings(belief: Belief) -> Standings:
 
 def _overall(belief: Belief) -> tuple[float, float, float]:
     if belief.metric.kind != "difference":
-        return whole(belief)
+        return whole(belief.parts[0] if belief.parts else belief)
     low, high = interval(belief)[0].tolist()
     return float(mean(belief)[0]), low, high
 

@@ -129,8 +129,10 @@ def _groups(low: str, high: str) -> Statistic:
 
 
 def _overall(found: Found) -> Held | None:
-    share, filled = group_share(found.belief), found.filled
-    value = np.array([share[filled] @ found.values[filled]])
+    first = found.belief.parts[0] if found.belief.parts else found.belief
+    share = group_share(first)
+    filled = np.flatnonzero(share)
+    value = np.array([share[filled] @ found.values[: share.size][filled]])
     if found.belief.metric.kind == "difference":  # they overlap: it is the first one
         value = found.values[:1]
     row = dict(zip(("mean", "low", "high"), found.places.overall, strict=True))
@@ -188,14 +190,20 @@ def _regions(found: Found) -> Held | None:
     """Of the likeliest regions of the pairs, how many hold the true difference."""
     if found.work.question.task != "compare":
         return None
-    epsilon, values = found.work.question.epsilon, found.values
     rows = pair_rows(found.work, found.verdict)
     told = [max(row["below"], row["within"], row["above"]) for row in rows]
-    came = [
-        pair.region == true_region(values[pair.g1] - values[pair.g2], epsilon)
-        for pair in found.verdict.pairs
-    ]
-    return Held(np.array(told), np.array(came)) if came else None
+    return Held(np.array(told), _are_so(found)) if rows else None
+
+
+def _are_so(found: Found) -> NDArray[np.bool_]:
+    """(P,) whether the true difference of every pair lies in the region that is told of it."""
+    epsilon, values = found.work.question.epsilon, found.values
+    return np.array(
+        [
+            pair.region == true_region(values[pair.g1] - values[pair.g2], epsilon)
+            for pair in found.verdict.pairs
+        ]
+    )
 
 
 def _confidence(found: Found) -> Held | None:
@@ -203,6 +211,9 @@ def _confidence(found: Found) -> Held | None:
     if said is None or found.work.guard is not None:
         return None  # under that guarantee it does not decide, and the regions are the bands'
     is_so = is_right(found.work, found.verdict, found.belief, found.truth)
+    if found.verdict.pairs:  # it is that of the least certain pair
+        least = int(np.argmin([pair.confidence for pair in found.verdict.pairs]))
+        is_so = bool(_are_so(found)[least])
     return Held(np.array([said]), np.array([is_so]))
 
 

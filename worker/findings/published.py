@@ -65,7 +65,7 @@ PUBLISHED: tuple[Published, ...] = (
         "report", "confusion.{mean,low,high}[][]", "confusion entry"),
     _of("how the groups of a pair stand to one another", "probability",
         "decision report", "pairs[].{below,within,above}", "pair region"),
-    _of("how sure the finding is", "probability",
+    _of("how sure the finding is; of several pairs, that of the least certain one", "probability",
         "decision report status notebook", "confidence", "confidence"),
     _of("how sure it is, for Prometheus", "probability",
         "metrics", "assay_confidence", "confidence"),
