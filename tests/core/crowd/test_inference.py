@@ -105,7 +105,7 @@ def test_longer_runs_tell_the_same_of_the_classifier(name):
 def test_intervals_hold_a_classifiers_accuracy_as_often_as_they_say_but_majoritys_do_not(
     name, per_item
 ):
-    n_runs = 30 if IS_SHORT else 100
+    n_runs = 16 if IS_SHORT else 100
     crowd, levels = recorded(name), (0.9, 0.95)
     cases = [
         simulated(np.random.default_rng([22, run]), crowd, 400, 200, per_item)
@@ -122,7 +122,7 @@ def test_intervals_hold_a_classifiers_accuracy_as_often_as_they_say_but_majority
 @needs_crowds
 def test_settled_items_are_right_as_often_as_they_must_be():
     right = []
-    for run in range(10 if IS_SHORT else 40):
+    for run in range(8 if IS_SHORT else 40):
         case = simulated(np.random.default_rng([23, run]), recorded("labelme"), 300, 200, 3)
         found = infer(case.votes, rates(case.size.size), seed=run)
         settled = found.probability.max(axis=1) >= 0.95
