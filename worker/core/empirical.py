@@ -22,11 +22,9 @@ NODE: Floats = effect_density(GRID) * np.gradient(GRID)
 NODE /= NODE.sum()
 
 LEAST_RATE = 1e-4
-_TAU_POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
+_POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
+_CURVE_AND_TAU = np.ix_([0, 1, 2, 4], [0, 1, 2, 4])
 _OF_SCALE = 0.16  # variance of the log of a Student's t's random scale, 4 degrees of freedom
-_LEAST_OWN = (
-    0.3  # of the axis, whose nodes are 0.5 apart: narrower, a group would jump between them
-)
 _FAR = 8.0  # standard deviations: no fit ends there, but a step of the search may
 _STEP = 1e-3  # of finite differences, in standard deviations of the weak priors
 
@@ -121,11 +119,12 @@ def shared_of(
     n_groups: int,
     level: tuple[Floats, Floats] | None = None,
 ) -> Shared:
-    """What of `prior_of` is common to all groups: the uncertainty of the curve.
+    """What of `prior_of` is common to all groups: the uncertainty of the curve, and of tau.
 
     On the axis of the nodes, in standard deviations of curve and group effect together. A group
-    stands for its cells by the slopes of their accuracies, weighted by their items. Of the group
-    effect itself only tau is uncertain, a log-normal of three points.
+    stands for its cells by the slopes of their accuracies, weighted by their items. Curve and tau
+    are uncertain together: where few groups have most of the labels, these are all alike and far
+    from where the others are expected, or groups differ and the others lie elsewhere.
 
     Args:
         size, group: (C,) items, and index of its group, ascending. level: as of `prior_of`.
@@ -136,10 +135,10 @@ def shared_of(
         every group are weighed given the curve, and averaged over it.
     """
     h, x = fit.mode, np.stack([np.ones(scores.cell.size), scores.cell, scores.group])
-    spread, axes = np.linalg.eigh(fit.covariance[:3, :3])
-    along = (axes * np.sqrt(np.maximum(spread, 0.0))).T @ x  # (3, C) logits
+    spread, axes = np.linalg.eigh(fit.covariance[_CURVE_AND_TAU])
+    root = axes * np.sqrt(np.maximum(spread, 0.0))  # (4, 4)
+    along = root[:3].T @ x  # (4, C) logits
     left = 1.0 if level is None else level[1]
-    times = _TAU_POINTS * np.sqrt(fit.covariance[4, 4] + _OF_SCALE)
     sd = _sd_of_effect(h, fit.covariance, (along**2).sum(axis=0), left)
     middle = special.expit(h.a + h.b * scores.cell + h.d * scores.group)
     slope = size * np.maximum(middle * (1 - middle), LEAST_RATE)
@@ -150,8 +149,7 @@ def shared_of(
     whole = np.maximum(of_groups(sd), 1e-300)
     load = np.stack([of_groups(cells) for cells in along], axis=1) / whole[:, None]
     tau = of_groups(np.sqrt(left) * np.ones(group.size)) / whole * np.exp(h.log_tau)
-    own: Floats = np.maximum(tau[:, None] * np.exp(times), _LEAST_OWN)
-    return Shared(load, own, GRID)
+    return Shared(load, tau[:, None] * np.exp(_POINTS * np.sqrt(_OF_SCALE)), root[3], GRID)
 
 
 def _sd_of_effect(
@@ -250,20 +248,21 @@ def times_of(
 
     The bandit labels a group the more, the worse its first labels are. Were all groups drawn from
     the model, the likelihood would know; as they are not, the curve of all groups would follow the
-    worst ones. A group counts by the square root of how many items it has for each label.
+    worst ones. A group counts by the fourth root of how many items it has for each label.
 
     Args:
         labelled, size: (C,) items. group: (C,) ascending.
 
     Source:
         Pseudo-likelihood, Pfeffermann et al., "Weighting for unequal selection probabilities in
-        multilevel models" (1998), scaled to Kish's effective number of labels. The square root is
+        multilevel models" (1998), scaled to Kish's effective number of labels. The fourth root is
         ours: as the labels themselves decide who gets more of them, whole weights lean as far to
-        the other side. Found on the truths of `make calibration`.
+        the other side. Found on the truths of `make calibration`, of which no other root holds
+        the whole pool's accuracy as often in the worst row.
     """
     n = np.bincount(group, weights=labelled)
     at = np.flatnonzero(n)
-    weight = np.sqrt(np.bincount(group, weights=size)[at] / n[at])
+    weight = (np.bincount(group, weights=size)[at] / n[at]) ** 0.25
     times: Floats = weight * ((weight @ n[at]) / (weight**2 @ n[at])) if at.size else weight
     return times
 

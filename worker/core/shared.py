@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 _MOST = 0.98
 N_POINTS = 32  # of what is shared, that beliefs are averaged over
 _LEAST = 1e-100  # of a density
+# On the axis, whose nodes are 0.5 apart: narrower, a group would jump between them.
+_LEAST_OWN = 0.3
 _DEGREES = 4.0  # of freedom, of the groups' effects
 _INSIDE = 1e-12  # probabilities are kept off 0 and 1, where a normal score is infinite
 
@@ -30,14 +32,15 @@ class Shared:
 
     A group's effect, on the axis of its nodes, is load . x plus its own: x are R independent
     standard normals that all groups share, and its own part is normal with one of the standard
-    deviations `own`, each equally likely.
+    deviations `own` exp(wider . x), each equally likely.
 
-    load: (G, R). own: (G, S), > 0. axis: (U,) where the nodes are, the same for all groups; nan for
-    one that stands apart: what is shared says nothing of it.
+    load: (G, R). own: (G, S), > 0. wider: (R,). axis: (U,) where the nodes are, the same for all
+    groups; nan for one that stands apart: what is shared says nothing of it.
     """
 
     load: Floats
     own: Floats
+    wider: Floats
     axis: Floats
 
 
@@ -53,7 +56,7 @@ def effect_density(axis: Floats) -> Floats:
 
 def with_node_apart(shared: Shared) -> Shared:
     """With a last node that stands apart from the others."""
-    return Shared(shared.load, shared.own, np.append(shared.axis, np.nan))
+    return Shared(shared.load, shared.own, shared.wider, np.append(shared.axis, np.nan))
 
 
 def given_points(shared: Shared, node: Floats) -> Floats:
@@ -65,16 +68,18 @@ def given_points(shared: Shared, node: Floats) -> Floats:
     """
     on = np.isfinite(shared.axis)
     axis = shared.axis[on]
-    centre = shared.load @ points(shared.load.shape[1], N_POINTS).T  # (G, K)
+    at = points(shared.load.shape[1], N_POINTS)
+    centre, times = shared.load @ at.T, np.exp(at @ shared.wider)  # (G, K), (K,)
     away = (axis - centre[:, :, None]) ** 2
     density = np.zeros(away.shape)
-    for sd in shared.own.T:
-        density += np.exp(-away / (2 * sd[:, None, None] ** 2)) / sd[:, None, None]
-    times = np.log(density + _LEAST) - np.log(effect_density(axis))
+    for own in shared.own.T:
+        sd = np.maximum(own[:, None] * times, _LEAST_OWN)[:, :, None]
+        density += np.exp(-away / (2 * sd**2)) / sd
+    ratio = np.log(density + _LEAST) - np.log(effect_density(axis))
     blocks = np.log(node).reshape(len(node), 1, -1, shared.axis.size)
     logs: Floats = np.tile(blocks, (len(away) // len(node), N_POINTS, 1, 1))
     kept = special.logsumexp(blocks[..., on], axis=3, keepdims=True)
-    given = blocks[..., on] + times[:, :, None]
+    given = blocks[..., on] + ratio[:, :, None]
     logs[..., on] = given + kept - special.logsumexp(given, axis=3, keepdims=True)
     return logs.reshape(len(away), N_POINTS, -1)
 
