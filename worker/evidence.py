@@ -13,7 +13,7 @@ from worker.core.belief import Belief, group_labelled, group_right, group_size, 
 from worker.core.confusion import confusion_mean
 from worker.core.entries import confusion_interval
 from worker.core.mixing import mixed
-from worker.core.posterior import highest_density_interval, interval, mean
+from worker.core.posterior import interval, mean
 from worker.core.stopping import Verdict
 from worker.ledger import Standing
 from worker.queue.queueing import unclaimed_cells
@@ -23,16 +23,15 @@ from worker.standings import Standings
 def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
     """The posterior of every group's value, in the pool's order; an empty group has no numbers.
 
-    mean, low to high: of the metric's value, with the equal-tailed 95% interval; hpdi_low to
-    hpdi_high: the narrowest one. For the metric confusion these are of the accuracy, and
-    `confusion`, `confusion_low` and `confusion_high` have the share of every true class among the
-    group's items: mean and 95% interval.
+    mean, low to high: of the metric's value, with its 95% interval. For the metric confusion these
+    are of the accuracy, and `confusion`, `confusion_low` and `confusion_high` have the share of
+    every true class among the group's items: mean and 95% interval.
     """
     if assessment.several is not None and assessment.several.asked:
         return []  # of differences `worker.models.rivals.models_of` tells
     size, labelled, right = group_size(belief), group_labelled(belief), group_right(belief)
-    bounds = np.column_stack([mean(belief), interval(belief), highest_density_interval(belief)])
-    names = ("mean", "low", "high", "hpdi_low", "hpdi_high")
+    bounds = np.column_stack([mean(belief), interval(belief)])
+    names = ("mean", "low", "high")
     of_classes: dict[str, NDArray[np.float64]] = {}
     if belief.metric.kind == "confusion":
         low, high = np.moveaxis(confusion_interval(belief), 2, 0)

@@ -75,8 +75,6 @@ def groups(names: tuple[str, ...], labels: int, seed: int = 1, top: int = 1) -> 
             mean=_six(draws[:, g].mean()),
             low=_six(low[g]),
             high=_six(high[g]),
-            hpdi_low=_six(low[g] + 0.002),
-            hpdi_high=_six(high[g] - 0.002),
             p_lowest=_six((rank[:, g] == 1).mean()),
             p_highest=_six((rank[:, g] == n).mean()),
             rank=float(ends[1, g]),
@@ -287,7 +285,7 @@ def costly() -> Report:
 def empty() -> Report:
     """Nothing is labelled yet, and one group has no items."""
     report = ordinary(ANIMALS[:4], 0)
-    hollow = Group("hollow", 0, 0.0, 0, 0, *(None,) * 10, is_chosen=False)
+    hollow = Group("hollow", 0, 0.0, 0, 0, *(None,) * 8, is_chosen=False)
     return replace(
         report,
         text="Not yet: no labels. 0 of 10,000 items labelled.",
@@ -313,8 +311,8 @@ def all_right() -> Report:
     """Every group has the same items and labels, and all of them are right."""
     report = ordinary(ANIMALS[:6], 60)
     same = tuple(
-        replace(g, size=10, labelled=10, right=10, mean=1.0, low=1.0, high=1.0, hpdi_low=1.0,
-                hpdi_high=1.0, p_lowest=1.0, p_highest=1.0, rank=1.0, rank_low=1.0, rank_high=1.0)
+        replace(g, size=10, labelled=10, right=10, mean=1.0, low=1.0, high=1.0, p_lowest=1.0,
+                p_highest=1.0, rank=1.0, rank_low=1.0, rank_high=1.0)
         for g in report.groups
     )  # fmt: skip
     return replace(

@@ -117,15 +117,12 @@ def _between(
     return Held(np.full(len(held), level), np.array(held)) if held else None
 
 
-def _groups(low: str, high: str) -> Statistic:
-    def held(found: Found) -> Held | None:
-        if not found.groups:
-            return None
-        level = found.belief.metric.level if found.belief.judged is not None else 0.95
-        rows = [found.groups[g] for g in found.filled]
-        return _between(rows, low, high, found.values[found.filled], level)
-
-    return held
+def _groups(found: Found) -> Held | None:
+    if not found.groups:
+        return None
+    level = found.belief.metric.level if found.belief.judged is not None else 0.95
+    rows = [found.groups[g] for g in found.filled]
+    return _between(rows, "low", "high", found.values[found.filled], level)
 
 
 def _overall(found: Found) -> Held | None:
@@ -144,9 +141,12 @@ def _ranks(found: Found) -> Held | None:
     if not found.groups or found.filled.size < 2:
         return None
     values = found.values[found.filled].round(_TIE)
-    rank = 1.0 + (values[:, None] > values).sum(axis=1)
+    first, last = 1 + (values[:, None] > values).sum(axis=1), (values[:, None] >= values).sum(axis=1)
     rows = [found.groups[g] for g in found.filled]
-    return _between(rows, "rank_low", "rank_high", rank, 0.95)
+    # of tied groups each may stand before the others
+    told = np.array([(row["rank_low"], row["rank_high"]) for row in rows], dtype=np.float64)
+    came = (told[:, 0] - _ROUNDED <= last) & (first <= told[:, 1] + _ROUNDED)
+    return Held(np.full(came.size, 0.95), came)
 
 
 def _extreme(name: str, extreme: Callable[[Floats], float]) -> Statistic:
@@ -233,8 +233,7 @@ def _own_groups(found: Found) -> Held | None:
 
 # By the names under which `worker.findings.published` and the calibration know them.
 STATISTICS: dict[str, Statistic] = {
-    "group interval": _groups("low", "high"),
-    "group HPDI": _groups("hpdi_low", "hpdi_high"),
+    "group interval": _groups,
     "overall interval": _overall,
     "rank interval": _ranks,
     "P(lowest)": _extreme("p_lowest", lambda values: float(values.min())),

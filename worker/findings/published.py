@@ -42,10 +42,8 @@ def _of(says: str, kind: Kind, documents: str, paths: str, *tried_by: str) -> Pu
 
 
 PUBLISHED: tuple[Published, ...] = (
-    _of("a group's value: equal-tailed 95% interval", "interval",
+    _of("a group's value: 95% interval", "interval",
         "decision report status notebook", "groups[].{mean,low,high}", "group interval"),
-    _of("a group's value: the narrowest 95% interval", "interval",
-        "decision report status notebook", "groups[].{hpdi_low,hpdi_high}", "group HPDI"),
     _of("the width of the widest of them", "interval",
         "metrics", "assay_posterior_width_max", "group interval", "model difference"),
     _of("all groups together, weighted by their shares of the pool", "interval",

@@ -59,8 +59,8 @@ class Point:
 class Group:
     """One group. The numbers of an empty one are None; share: of the pool's items.
 
-    mean, low to high, hpdi_low to hpdi_high: the posterior of the metric's value (for `confusion`
-    of the accuracy), its equal-tailed and its narrowest 95% interval. rank 1 is the lowest value.
+    mean, low to high: of the metric's value (for `confusion` of the accuracy), with its 95%
+    interval. rank 1 is the lowest value.
     band_low to band_high: what holds at any time, under that guarantee.
     """
 
@@ -72,8 +72,6 @@ class Group:
     mean: float | None
     low: float | None
     high: float | None
-    hpdi_low: float | None
-    hpdi_high: float | None
     p_lowest: float | None
     p_highest: float | None
     rank: float | None

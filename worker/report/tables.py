@@ -105,8 +105,6 @@ def group_tables(report: Report) -> dict[str, Table]:
         Column("Mean", "groups.{0}.mean", "value"),
         Column("95% from", "groups.{0}.low", "value"),
         Column("95% to", "groups.{0}.high", "value"),
-        Column("narrowest from", "groups.{0}.hpdi_low", "value"),
-        Column("narrowest to", "groups.{0}.hpdi_high", "value"),
         *bands,
     )
     labels = (
@@ -127,8 +125,7 @@ def group_tables(report: Report) -> dict[str, Table]:
         Column("95% to", "groups.{0}.rank_high", "count"),
     )
     captions = {
-        "values": f"{sentence(report.metric_name)} of every group: mean, 95% interval and the "
-        "narrowest interval with 95%",
+        "values": f"{sentence(report.metric_name)} of every group: mean and 95% interval",
         "labels": "Items and labels of every group",
         "ranks": f"Who has the lowest and the highest {report.metric_name}; rank 1 is the lowest",
     }
