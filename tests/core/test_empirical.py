@@ -160,11 +160,11 @@ def test_groups_of_which_as_large_a_share_has_labels_count_alike():
     assert times_of(0 * size, size, group).size == 0
 
 
-def test_a_group_that_was_asked_for_nine_times_as_often_counts_a_third_each():
-    n = np.array([1, 1, 0, 9])
-    times = times_of(n, np.full(4, 50), np.arange(4))
+def test_a_group_that_was_asked_for_81_times_as_often_counts_a_third_each():
+    n = np.array([1, 1, 0, 81])
+    times = times_of(n, np.full(4, 500), np.arange(4))
     assert times[:2] / times[2] == pytest.approx(3.0)
-    assert times @ n[n > 0] == pytest.approx((3 + 3 + 9) ** 2 / (9 + 9 + 9))  # Kish
+    assert times @ n[n > 0] == pytest.approx((3 + 3 + 81) ** 2 / (9 + 9 + 81))  # Kish
 
 
 def test_one_bad_group_that_got_most_labels_is_not_taken_for_all():

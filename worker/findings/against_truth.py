@@ -141,7 +141,8 @@ def _ranks(found: Found) -> Held | None:
     if not found.groups or found.filled.size < 2:
         return None
     values = found.values[found.filled].round(_TIE)
-    first, last = 1 + (values[:, None] > values).sum(axis=1), (values[:, None] >= values).sum(axis=1)
+    first = 1 + (values[:, None] > values).sum(axis=1)
+    last = (values[:, None] >= values).sum(axis=1)
     rows = [found.groups[g] for g in found.filled]
     # of tied groups each may stand before the others
     told = np.array([(row["rank_low"], row["rank_high"]) for row in rows], dtype=np.float64)

@@ -170,7 +170,8 @@ def _groups(
 ) -> tuple[contents.Group, ...]:
     share = group_share(belief)
     numbers = (
-        "labelled", "right", "mean", "low", "high", "p_lowest", "p_highest", "rank", "rank_low", "rank_high",
+        "labelled", "right", "mean", "low", "high",
+        "p_lowest", "p_highest", "rank", "rank_low", "rank_high",
     )  # fmt: skip
     return tuple(
         contents.Group(
