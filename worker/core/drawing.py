@@ -9,6 +9,7 @@ from scipy import special
 from worker.core.belief import Belief, Counts, Ints, filled_groups, group_size, starts, unlabelled
 from worker.core.joint import joint_loadings
 from worker.core.moments import moments
+from worker.core.parts import part_of
 from worker.core.shared import held_inside, own_part
 
 Floats = NDArray[np.float64]
@@ -73,12 +74,36 @@ def _nodes_of_groups(
     b: Belief, rng: np.random.Generator, n: int, weight: Floats
 ) -> NDArray[np.intp]:
     """(n, G) a node of every group: what groups share moves all of them up or down together."""
+    if b.metric.kind == "ece" and b.shared is not None:
+        return _nodes_given_points(b, rng, n)
     load = joint_loadings(b)
     if not load.any() or b.node.ndim > 1:
         at = rng.random((n, b.n_groups))
     else:
         at = _joint_uniforms(b, rng, n, load)
     nodes: NDArray[np.intp] = (at[:, :, None] > np.cumsum(weight, axis=1)[:, :-1]).sum(axis=2)
+    return nodes
+
+
+def _nodes_given_points(b: Belief, rng: np.random.Generator, n: int) -> NDArray[np.intp]:
+    """(n, G) a node of every group, drawn given one point of what is shared for each draw.
+
+    Calibration errors are folded: all groups may be off together to either side, which loadings
+    do not tell. The last node is the calibrated one. It is drawn for all groups by one number, as a
+    classifier that is calibrated is so in all of them.
+    """
+    filled = filled_groups(b)
+    given = part_of(b, filled, slice(0, b.group.size)).given
+    upto = np.cumsum(given[:, :, :-2], axis=2)
+    rest, calibrated = 1 - given[:, :, -1], given[:, :, -1]
+    nodes = np.full((n, b.n_groups), b.node.size - 1)
+    at, together = rng.permutation(n) % given.shape[1], rng.random(n)
+    own = rng.random((n, filled.size))
+    for k in range(given.shape[1]):
+        some = np.flatnonzero(at == k)
+        other = (own[some][:, :, None] * rest[:, k, None] > upto[:, k]).sum(axis=2)
+        is_so = together[some][:, None] < calibrated[:, k]
+        nodes[np.ix_(some, filled)] = np.where(is_so, b.node.size - 1, other)
     return nodes
 
 

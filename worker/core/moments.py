@@ -185,9 +185,8 @@ def _work_out(
     expected, between, within = mixed(part.weight, mean, variance)
     into.mean[groups], into.variance[groups] = expected, between + within
     into.between[groups] = between
-    into.moved[groups] = np.einsum(
-        "gu,gur->gr", np.broadcast_to(mean, part.weight.shape), part.tilt
-    )
-    into.rate_moved[cells] = np.einsum("cu,cur->cr", part.rho, part.tilt[part.of])
+    tilt = part.tilt(into.moved.shape[1])
+    into.moved[groups] = np.einsum("gu,gur->gr", np.broadcast_to(mean, part.weight.shape), tilt)
+    into.rate_moved[cells] = np.einsum("cu,cur->cr", part.rho, tilt[part.of])
     into.drop[cells] = np.where(part.left[:, 0] > 0, drop, 0.0)
     return total

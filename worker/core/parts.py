@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.belief import Belief, group_size, starts, unlabelled
-from worker.core.shared import N_POINTS, given_points, points
+from worker.core.shared import given_points, points
 
 Floats = NDArray[np.float64]
 
@@ -27,8 +27,15 @@ class Part:
     gain: Floats  # (c, U) how far the expected number of right answers moves with a label
     total: Floats  # (c, U) pseudo-counts and labels
     weight: Floats  # (g, U)
-    tilt: Floats  # (g, U, R) how far the weights move with each of what the groups share
+    given: Floats  # (g, K, U) the weights given each point of what the groups share; none: K = 0
     known: Any  # (c,) labels that count as they are: all of them, or none
+
+    def tilt(self, n_shared: int) -> Floats:
+        """(g, U, R) how far the weights move with each of what the groups share."""
+        k = self.given.shape[1]
+        at = points(n_shared, k) / k if k else np.zeros((0, n_shared))
+        tilt: Floats = self.given.transpose(0, 2, 1) @ at
+        return tilt
 
 
 def part_of(b: Belief, groups: NDArray[np.intp], cells: slice) -> Part:
@@ -49,9 +56,9 @@ def part_of(b: Belief, groups: NDArray[np.intp], cells: slice) -> Part:
     counts = begins[groups + 1] - begins[groups]
     of = np.repeat(np.arange(groups.size), counts)
     size = np.maximum(group_size(b)[groups], 1).astype(np.float64)
-    weight, tilt = _weights(b, groups, cells, begin, a, total)
+    weight, given = _weights(b, groups, cells, begin, a, total)
     known = b.right[cells] if b.population == "finite" else np.zeros(left.shape[0])
-    return Part(size, of, begin, left, mass, rho, spread, gain, total, weight, tilt, known)
+    return Part(size, of, begin, left, mass, rho, spread, gain, total, weight, given, known)
 
 
 def _log_norm(b: Belief) -> Floats:
@@ -80,12 +87,11 @@ def _weights(
 ) -> tuple[Floats, Floats]:
     """(g, U) posterior probabilities of the nodes: their beta-binomial likelihoods, normalised.
 
-    And (g, U, R) how they move with what groups share. Given that, a group's labels weigh its own
+    And (g, K, U) given each point of what groups share. Given that, a group's labels weigh its own
     part only; what all labels say of what is shared is in `Shared` already, and is not used twice.
     """
-    n_shared = 0 if b.shared is None else b.shared.load.shape[1]
     if b.node.size == 1:
-        return np.ones((groups.size, 1)), np.zeros((groups.size, 1, n_shared))
+        return np.ones((groups.size, 1)), np.zeros((groups.size, 0, 1))
     seen = np.flatnonzero(b.right[cells] + b.wrong[cells])  # the others are as likely at all nodes
     likelihood = np.zeros(a.shape)
     a, total = a[seen], total[seen]
@@ -99,10 +105,9 @@ def _weights(
         by_group = np.tile(by_group.sum(axis=0), (groups.size, 1))
     prior = b.node if b.node.ndim == 1 else b.node[groups]
     if b.shared is None:
-        return _normalised(np.log(prior) + by_group), np.zeros((*by_group.shape, 0))
+        return _normalised(np.log(prior) + by_group), np.zeros((len(by_group), 0, prior.shape[-1]))
     given = _normalised(by_group[:, None] + _given_points(b)[groups])
-    at = points(n_shared, N_POINTS) / N_POINTS
-    return given.mean(axis=1), given.transpose(0, 2, 1) @ at
+    return given.mean(axis=1), given
 
 
 def _normalised(logs: Floats) -> Floats:

@@ -192,9 +192,9 @@ def draws(b: Belief) -> Floats:
 
     Independent groups are drawn from their laws, in as many equal parts as there are draws, each
     hit once and in random order (a Latin hypercube). What is shared joins them (a Gaussian copula);
-    groups that share a node, or doubtful labels, are drawn together.
+    calibration errors, groups that share a node, and doubtful labels are drawn together.
     """
-    if b.metric.pooled or b.variants:
+    if b.metric.kind == "ece" or b.metric.pooled or b.variants:
         return joint_draws(b)
     if "draws" not in b._memo:
         rng, parts = np.random.default_rng(N_DRAWS), (np.arange(N_DRAWS) + 0.5) / N_DRAWS
