@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from worker.core.marginals import narrowest
+
 Floats = NDArray[np.float64]
 Numbers = tuple[float, float, float]  # posterior mean and 95% interval
 
@@ -92,11 +94,4 @@ def between(right: Floats, wrong: Floats) -> Between:
     sd = np.sqrt(np.maximum(sites**2 @ share - (sites @ share) ** 2, 0.0))
     new = special.expit(mu + tau * rng.standard_normal(_DRAWS))
     low, high = np.quantile(new, [0.025, 0.975]).tolist()
-    return Between(_narrowest(sd), (float(new.mean()), low, high))
-
-
-def _narrowest(draws: Floats) -> Numbers:
-    ordered = np.sort(draws)
-    n = int(np.ceil(0.95 * draws.size))
-    first = int((ordered[n - 1 :] - ordered[: draws.size - n + 1]).argmin())
-    return float(draws.mean()), float(ordered[first]), float(ordered[first + n - 1])
+    return Between(narrowest(sd), (float(new.mean()), low, high))

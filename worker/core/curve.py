@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.logistic import Design, Labels, design, draw_fits
+from worker.core.marginals import narrowest
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,7 +33,7 @@ class Curve:
 
     score: (T,) mean score of the items there. items: (T,) how many they are, >= 1.
     mean, low, high: (T,) posterior mean and 95% band of the curve, point by point.
-    ece: posterior mean and equal-tailed 95% interval of sum_i |curve(s_i) - s_i| / N.
+    ece: posterior mean and narrowest 95% interval of sum_i |curve(s_i) - s_i| / N.
     """
 
     score: Floats
@@ -181,9 +182,7 @@ def curve_of(at: Places, right: Floats) -> Curve:
     curve = _curves(at, right)
     low, high = np.quantile(curve, [0.025, 0.975], axis=0)
     ece = np.abs(curve - at.score) @ at.items / at.items.sum()
-    ends = np.quantile(ece, [0.025, 0.975]).tolist()
-    mean = curve.mean(axis=0)
-    return Curve(at.score, at.items, mean, low, high, (float(ece.mean()), ends[0], ends[1]))
+    return Curve(at.score, at.items, curve.mean(axis=0), low, high, narrowest(ece))
 
 
 def _lumped(at: Places, group: Ints, rows: Ints) -> tuple[Ints, int]:

@@ -4,7 +4,9 @@
 
 x is the logit of the score, f a cubic B-spline whose second differences are penalised, and
 u_g ~ N(0, 1). How rough the curve is (sigma) and how far groups differ (tau) are not fixed at their
-best values: the posterior is mixed over a grid, each point weighed by its marginal likelihood.
+best values: the posterior is mixed over a grid, each point weighed by its marginal likelihood. So
+is how far the classifier may be from calibrated (b = 1, all else 0): not at all, a little, or as
+far as any; without the first its calibration error would never be near 0.
 
 There is no lapse, as `worker.core.empirical` has one: the spline bends as far as labels say, and a
 prior of a lapse promised errors among the surest items that some classifiers do not make.
@@ -24,12 +26,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _N_SPLINES, _DEGREE = 14, 3
-# Even in logs, and all as likely; smaller sigmas drew bands that were too narrow.
-SIGMA = np.array([0.5, 1.0, 2.0, 4.0])
+# How far the curve may be from that of a calibrated classifier: the share of the weak priors'
+# spreads; sigma; and the chance. Sigmas are even in logs; smaller ones, for a classifier that may
+# be as far off as any, drew bands that were too narrow.
+CURVES = (
+    (0.01, 0.01, 0.15), (0.1, 0.1, 0.15),
+    (1.0, 0.5, 0.175), (1.0, 1.0, 0.175), (1.0, 2.0, 0.175), (1.0, 4.0, 0.175),
+)  # fmt: skip
 TAU = np.array([0.05, 0.1, 0.2, 0.4, 0.8, 1.6])
 # Weak normal priors (mean, standard deviation) of a, b, d and log tau: wider than those of
 # `worker.core.empirical`, because here a band is asked for that holds for odd classifiers too.
-WEAK = np.array([[0.0, 1.5], [1.0, 1.0], [0.2, 0.5], [-1.5, 0.7]])
+WEAK = np.array([[0.0, 1.5], [1.0, 1.0], [0.2, 0.5], [-1.2, 1.0]])
 _STEPS, _CLOSE = 30, 1e-6
 
 
@@ -123,17 +130,19 @@ def draw_fits(
     """
     groups, of = np.unique(labels.group, return_inverse=True)
     rows = np.column_stack([about.basis[labels.place], about.group_logit[labels.group]])
-    grid = list(product(SIGMA.tolist(), TAU.tolist()))
+    grid = list(product(CURVES, TAU.tolist()))
     peaks: list[_Peak] = []
     start: tuple[Floats, Floats] | None = None
-    for sigma, tau in grid:
-        sd = about.sd.copy()
-        sd[2:-1] *= sigma
-        peak = _peak(rows, of, groups.size, labels, (about.mean, sd), tau, start)
+    for (share, sigma, _), tau in grid:
+        mean, sd = about.mean.copy(), about.sd * share
+        mean[-1] *= share
+        sd[2:-1] = sigma
+        peak = _peak(rows, of, groups.size, labels, (mean, sd), tau, start)
         start = peak.centre, peak.level
         peaks.append(peak)
     of_tau = (np.log([tau for _, tau in grid]) - WEAK[3, 0]) / WEAK[3, 1]
     logs = np.array([peak.log_evidence for peak in peaks]) - of_tau**2 / 2
+    logs += np.log([chance for (_, _, chance), _ in grid])
     upto = np.cumsum(np.exp(logs - special.logsumexp(logs)))
     ends = np.floor(upto / upto[-1] * n_draws + rng.random()).astype(int)
     ends[-1] = n_draws

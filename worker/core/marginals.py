@@ -189,3 +189,11 @@ class SampledMarginal:
 
 
 Marginal = FiniteMarginal | BetaMarginal | SampledMarginal
+
+
+def narrowest(draws: Floats) -> tuple[float, float, float]:
+    """Mean of draws (n,), and the narrowest interval that holds 95% of them (HPDI)."""
+    ordered = np.sort(draws)
+    n = int(np.ceil(0.95 * draws.size))
+    first = int((ordered[n - 1 :] - ordered[: draws.size - n + 1]).argmin())
+    return float(draws.mean()), float(ordered[first]), float(ordered[first + n - 1])

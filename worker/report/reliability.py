@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.curve import Places, curve_of, places, right_answers
+from worker.core.marginals import narrowest
 from worker.judgements.item_classes import Answered, answered
 from worker.judgements.records import Record
 from worker.plan.group_spec import GroupBy, group_factors
@@ -72,8 +73,8 @@ def against_scores(score: Floats, group: Ints, inner: Floats, known: Answered) -
         Bin(s, accuracy, low, high, n, m)
         for (s, accuracy, low, high), (n, m) in zip(shown, counts, strict=True)
     )
-    around = np.array([ece.mean(), *_ends(ece)]).round(6).tolist()
-    return Reliability(bins, Interval(*around), *_smooth(at, drawn))
+    around = Interval(*(round(x, 6) for x in narrowest(ece)))
+    return Reliability(bins, around, *_smooth(at, drawn))
 
 
 def _smooth(at: Places, drawn: Floats) -> tuple[tuple[CurvePoint, ...], Interval]:
