@@ -11,7 +11,7 @@ from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.between import between, labels_worth
 from worker.core.curve import places, right_answers
-from worker.core.posterior import draws, interval, mean
+from worker.core.posterior import interval, mean
 from worker.judgements.item_classes import Answered, answered
 from worker.judgements.records import Record
 from worker.report.contents import Apart, Family, Interval, Reliability
@@ -34,9 +34,9 @@ def families(
     Parents are those of the plan's `pool.parents`, or the groups themselves where these are the
     sites, or parents (`question.level`). None without them, or where no answer is right.
 
-    The accuracy is a sum over groups, so it comes from the regression behind the smooth curve (see
-    `worker.report.reliability`), and from the groups' laws only where there are no scores. Where
-    the parents are the groups, and it is accuracy that is asked for, it is that of the groups.
+    The accuracy is a sum over groups that may have much in common, so it comes from the regression
+    behind the smooth curve (see `worker.report.reliability`), of the parent's own labels alone.
+    Where the parents are the groups, and accuracy is asked for, it is that of the groups.
     """
     named = parents_of(work)
     if named is None or belief.judged is not None or work.pool.models is not None:
@@ -50,24 +50,16 @@ def families(
     filled = np.flatnonzero(size)
     is_as_grouped = names == pool.group_names and bool((of_group[filled] == filled).all())
     is_told = is_as_grouped and work.plan.metric == "accuracy"
-    if is_told or not pool.has_scores:
-        accuracy = _of_groups(belief, of_group, pool.group_size, len(names))
-    else:
-        score = pool.score.astype(np.float64)
-        rng = np.random.default_rng(_SEED)
-        right = right_answers(
-            places(score), group, known.rows, known.is_right, rng, by=parent, tells=known.tells
-        )
-        accuracy = right / np.maximum(np.bincount(parent, minlength=right.shape[1]), 1)
+    summed = np.column_stack([mean(belief), interval(belief)]) if is_told else None
     found = []
-    if is_told:  # the very numbers of the section of all groups
-        summed = np.column_stack([mean(belief), interval(belief)])
-    else:
-        ends = np.quantile(accuracy, [0.025, 0.975], axis=0)
-        summed = np.column_stack([accuracy.mean(axis=0), *ends])
     for p in filled.tolist():
         is_mine = parent == p
-        numbers = (round(x, 6) for x in summed[p].tolist())
+        if summed is None:
+            drawn = _accuracies(work, is_mine, group, known.among(is_mine))
+            told = [drawn.mean(), *np.quantile(drawn, [0.025, 0.975])]
+        else:  # the very numbers of the section of all groups
+            told = summed[p].tolist()
+        numbers = (round(float(x), 6) for x in told)
         found.append(
             Family(
                 name=names[p],
@@ -96,18 +88,26 @@ def _labels_worth(
     work: Assessment, is_mine: Bools, group: Ints, known: Answered
 ) -> tuple[float, float]:
     """As many right and wrong labels as one parent's own ones are worth, for all of its items."""
-    mine, group = known.among(is_mine), group[is_mine]
+    mine = known.among(is_mine)
+    none = Answered(mine.rows[:0], mine.is_right[:, :0], mine.tells[:0])
+    drawn = [_accuracies(work, is_mine, group, labels) for labels in (mine, none)]
+    right, wrong = labels_worth(*np.array([[of.mean(), of.var()] for of in drawn])[:, None])
+    return float(right[0]), float(wrong[0])
+
+
+def _accuracies(work: Assessment, is_mine: Bools, group: Ints, known: Answered) -> Floats:
+    """(n,) draws of one parent's accuracy, given labels of its items.
+
+    Args:
+        known: rows count among the parent's items.
+    """
+    group = group[is_mine]
     score = work.pool.score.astype(np.float64)[is_mine]
     at = places(score if work.pool.has_scores else np.full(group.size, 0.5))
-    by, told = np.zeros(group.size, dtype=np.int64), []
-    for n in (mine.rows.size, 0):
-        drawn = right_answers(
-            at, group, mine.rows[:n], mine.is_right[:, :n], np.random.default_rng(_SEED),
-            by=by, tells=mine.tells[:n],
-        )  # fmt: skip
-        told.append([drawn.mean() / group.size, drawn.var() / group.size**2])
-    right, wrong = labels_worth(*np.array(told)[:, None])
-    return float(right[0]), float(wrong[0])
+    by, rng = np.zeros(group.size, dtype=np.int64), np.random.default_rng(_SEED)
+    right = right_answers(at, group, known.rows, known.is_right, rng, by=by, tells=known.tells)
+    accuracy: Floats = right[:, 0] / group.size
+    return accuracy
 
 
 def parents_of(work: Assessment) -> tuple[tuple[str, ...], Ints] | None:
@@ -118,13 +118,6 @@ def parents_of(work: Assessment) -> tuple[tuple[str, ...], Ints] | None:
     if pool.has_children or (plan.sites is not None and plan.groups == plan.site):
         return pool.group_names, np.arange(len(pool.group_names))
     return None
-
-
-def _of_groups(belief: Belief, of_group: Ints, group_size: Ints, n: int) -> Floats:
-    drawn = np.nan_to_num(draws(belief)) * group_size
-    is_in = (of_group[:, None] == np.arange(n)).astype(np.float64)
-    accuracy: Floats = drawn @ is_in / np.maximum(group_size @ is_in, 1)
-    return accuracy
 
 
 def _own(work: Assessment, is_mine: Bools, group: Ints, known: Answered) -> Reliability:
