@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from worker.core.belief import Belief
 from worker.core.calibration_prior import shared_prior, with_calibrated
 from worker.core.counts import LawCache
 from worker.core.empirical import Fit, Hyperparameters, Scores
-from worker.core.kinds import expected_kinds, fit_kinds
+from worker.core.kinds import common_errors, expected_kinds, fit_kinds
 from worker.core.metrics import Errors
 from worker.core.shared import Shared, with_node_apart
 from worker.core.supposing import replaced, with_prior
@@ -69,14 +70,14 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
         rates = empirical.fit(right, wrong, pool.cell_group, scores(pool), pool.cell_size)
         kinds = None
         if meaning.n_kinds and early[:, 1:].any():
-            kinds = fit_kinds(early[:, 1:], share_of(meaning), meaning.possible)
+            kinds = learnt_errors(early, meaning)
         level = _level(rates.mode, right, wrong, pool)
         found = rates, kinds, level
-        _fits.put(key, found, early.size + (0 if kinds is None else kinds.size))
+        _fits.put(key, found, early.size + (0 if kinds is None else kinds.prior.size))
     rates, kinds, level = found
     errors = belief.errors
     if errors is not None and kinds is not None:
-        errors = Errors(errors.counts, kinds)
+        errors = replace(kinds, counts=errors.counts)
     prior = prior_for(meaning, pool, rates.mode, rates.covariance, level)
     return _apart(with_prior(belief, *prior, errors, shared_of(meaning, pool, rates, level)), pool)
 
@@ -166,15 +167,22 @@ def _errors(plan: Plan, pool: Pool, meaning: Outcomes, beta: Any) -> Errors | No
     """
     if not meaning.n_kinds:
         return None
-    counts = np.zeros((pool.n_cells, meaning.n_kinds), dtype=np.int64)
+    none = np.zeros((pool.n_cells, 1 + meaning.n_kinds), dtype=np.int64)
     if plan.prior.kind == "empirical":
-        return Errors(counts, fit_kinds(counts, share_of(meaning), meaning.possible))
+        return learnt_errors(none, meaning)
     if plan.prior.kind == "informative":
         assert meaning.share is not None, "an informative prior of errors has probabilities"
         kinds = expected_kinds(meaning.share, meaning.possible, 1.0, 0.0)
     else:
         kinds = meaning.n_classes / meaning.n_classes.sum(axis=1, keepdims=True)
-    return Errors(counts, beta[:, None] * kinds)
+    return Errors(none[:, 1:], beta[:, None] * kinds)
+
+
+def learnt_errors(counts: Ints, meaning: Outcomes) -> Errors:
+    """The errors among outcomes (C, 1 + L), and a prior of their kinds that is learnt from them."""
+    seen = counts[:, 1:]
+    prior = fit_kinds(seen, share_of(meaning), meaning.possible)
+    return Errors(seen, prior, common_errors(seen))
 
 
 def share_of(meaning: Outcomes) -> Any:

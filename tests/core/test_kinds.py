@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from worker.core.kinds import expected_kinds, fit_kinds
+from worker.core.belief import Belief
+from worker.core.kinds import common_errors, expected_kinds, fit_kinds
+from worker.core.metrics import Errors, Metric
+from worker.core.posterior import draws, whole
 
 SHARE = np.array([[0.7, 0.2, 0.08, 0.02], [0.05, 0.05, 0.1, 0.8]] * 15)
 POSSIBLE = np.ones(SHARE.shape, bool)
@@ -61,3 +64,38 @@ def test_an_impossible_kind_of_error_gets_no_count():
     assert found[0, 1] == 0
     assert (found[possible] > 0).all()
     assert found.sum(axis=1) == pytest.approx(found[0].sum())
+
+
+def shares_of_the_first_kind(common, n=60):
+    """(draws, n) the cost of groups of which all items are wrong, if only the first kind costs."""
+    counts = np.zeros((n, 2), np.int64)
+    b = Belief(
+        np.arange(n), np.full(n, 200), np.zeros(n, np.int64), np.zeros(n, np.int64),
+        np.full((n, 1), 1e-6), np.full((n, 1), 1e6), n,
+        metric=Metric("cost", values=np.tile([0.0, 1.0, 0.0], (n, 1))),
+        errors=Errors(counts, np.full((n, 2), 4.0), np.array(common, float)),
+    )  # fmt: skip
+    return b, draws(b)
+
+
+def test_how_frequent_a_kind_is_in_all_cells_is_uncertain_for_all_of_them_together():
+    rng = np.random.default_rng(4)
+    weight = rng.standard_gamma([3.0, 12.0], (50_000, 2)) / [3.0, 12.0]
+    told = weight[:, 0] / weight.sum(axis=1)  # of cells that expect as many of both
+    b, drawn = shares_of_the_first_kind([3.0, 12.0])
+    assert drawn.mean(axis=1).std() == pytest.approx(told.std(), rel=0.08)
+    ends = np.quantile(drawn.mean(axis=1), [0.025, 0.975]).tolist()
+    assert whole(b)[2] == pytest.approx(ends[1], abs=1e-9)
+    assert ends == pytest.approx(np.quantile(told, [0.025, 0.975]).tolist(), abs=0.03)
+    assert np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1] > 0.2
+
+
+@pytest.mark.parametrize("common", [[], [1e6, 1e6]])
+def test_where_that_is_known_the_cells_are_independent(common):
+    _, drawn = shares_of_the_first_kind(common)
+    assert drawn.mean(axis=1).std() < 0.03
+    assert abs(np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1]) < 0.1
+
+
+def test_errors_seen_in_all_cells_and_two_foreseen_tell_how_frequent_a_kind_is():
+    assert common_errors(np.array([[1, 0], [3, 0]])).tolist() == [6, 2]

@@ -8,6 +8,7 @@ from scipy import special
 
 from worker.core.belief import Belief, Counts, Ints, filled_groups, group_size, starts, unlabelled
 from worker.core.joint import joint_loadings
+from worker.core.metrics import Errors
 from worker.core.moments import moments
 from worker.core.parts import part_of
 from worker.core.shared import held_inside, own_part
@@ -89,21 +90,25 @@ def _nodes_given_points(b: Belief, rng: np.random.Generator, n: int) -> NDArray[
     """(n, G) a node of every group, drawn given one point of what is shared for each draw.
 
     Calibration errors are folded: all groups may be off together to either side, which loadings
-    do not tell. The last node is the calibrated one. It is drawn for all groups by one number, as a
-    classifier that is calibrated is so in all of them.
+    do not tell. Whether a node is taken that stands apart, a calibrated one, is drawn for all
+    groups by one number, as a classifier that is calibrated is so in all of them.
     """
+    assert b.shared is not None, "asked of groups that share something"
     filled = filled_groups(b)
     given = part_of(b, filled, slice(0, b.group.size)).given
-    upto = np.cumsum(given[:, :, :-2], axis=2)
-    rest, calibrated = 1 - given[:, :, -1], given[:, :, -1]
-    nodes = np.full((n, b.n_groups), b.node.size - 1)
+    is_apart = np.isnan(np.resize(b.shared.axis, given.shape[2]))
+    ordered = np.argsort(is_apart, kind="stable")
+    upto = np.cumsum(given[:, :, ordered], axis=2)
+    upto[:, :, -1] = np.inf
+    rest = given[:, :, ~is_apart].sum(axis=2)
+    nodes = np.zeros((n, b.n_groups), dtype=np.intp)
     at, together = rng.permutation(n) % given.shape[1], rng.random(n)
     own = rng.random((n, filled.size))
     for k in range(given.shape[1]):
         some = np.flatnonzero(at == k)
-        other = (own[some][:, :, None] * rest[:, k, None] > upto[:, k]).sum(axis=2)
-        is_so = together[some][:, None] < calibrated[:, k]
-        nodes[np.ix_(some, filled)] = np.where(is_so, b.node.size - 1, other)
+        is_so = together[some, None] < 1 - rest[:, k]
+        where = np.where(is_so, rest[:, k] + own[some] * (1 - rest[:, k]), own[some] * rest[:, k])
+        nodes[np.ix_(some, filled)] = ordered[(where[:, :, None] > upto[:, k]).sum(axis=2)]
     return nodes
 
 
@@ -210,7 +215,7 @@ def draw_entries(b: Belief, rng: np.random.Generator, n: int) -> Floats:
 def _errors(b: Belief, rng: np.random.Generator, right: NDArray[Any]) -> NDArray[Any]:
     """(n, C, L) errors of each kind among all items, labelled or to come."""
     assert b.errors is not None, "checked when the belief was made"
-    shares = dirichlets(b.errors.counts + b.errors.prior, rng, len(right))
+    shares = dirichlets(b.errors.counts + _kinds_prior(b.errors, rng, len(right)), rng, len(right))
     if b.population == "infinite":
         errors: NDArray[Any] = (b.size - right)[:, :, None] * shares
         return errors
@@ -219,13 +224,27 @@ def _errors(b: Belief, rng: np.random.Generator, right: NDArray[Any]) -> NDArray
     return errors
 
 
+def _kinds_prior(errors: Errors, rng: np.random.Generator, n: int) -> Floats:
+    """(n or none, C, L) draws of the prior: what all cells have in common moves them together.
+
+    How frequent each kind is, to what was foreseen, is a Gamma: a rate, of which so many errors
+    are known.
+    """
+    if not errors.common.size:
+        return errors.prior
+    prior = errors.prior * (rng.standard_gamma(errors.common, (n, 1, errors.common.size)))
+    prior /= errors.common
+    prior *= errors.prior.sum(axis=1, keepdims=True) / prior.sum(axis=2, keepdims=True)
+    return prior
+
+
 def dirichlets(behind: Floats, rng: np.random.Generator, n: int) -> Floats:
-    """(n, C, L) shares of the kinds; `behind` (C, L) are counts and pseudo-counts, >= 0.
+    """(n, C, L) shares of the kinds; `behind` (n or none, C, L) are counts and pseudo-counts, >= 0.
 
     Drawn in logarithms, because a Gamma of a tiny shape underflows: if X ~ Gamma(a + 1) and
     E ~ Exp(1), then X exp(-E / a) ~ Gamma(a).
     """
-    size = (n, *behind.shape)
+    size = (n, *behind.shape[-2:])
     with np.errstate(divide="ignore"):
         logs = np.log(rng.standard_gamma(behind + 1, size=size))
         logs -= rng.standard_exponential(size) / behind

@@ -59,14 +59,18 @@ def fit_kinds(counts: NDArray[np.int64], share: Floats, possible: NDArray[np.boo
     return found
 
 
+def common_errors(counts: NDArray[np.int64]) -> Floats:
+    """(L,) errors of each kind that tell how frequent it is in all cells: `Errors.common`."""
+    return np.asarray(_TILT_WORTH + counts.sum(axis=0), dtype=np.float64)
+
+
 def _tilted(expected: Floats, counts: NDArray[np.int64]) -> Floats:
     """(C, L) with the kinds as frequent in all cells together as they were seen to be.
 
     What a classifier takes for what is often the same rule for all groups (the dearer of two errors
     is twice as frequent as it thinks), which no cell alone has the errors to tell.
     """
-    seen = counts.sum(axis=0)
     foreseen = counts.sum(axis=1) @ expected
-    weight = expected * (_TILT_WORTH + seen) / (_TILT_WORTH + foreseen)
+    weight = expected * common_errors(counts) / (_TILT_WORTH + foreseen)
     tilted: Floats = weight / weight.sum(axis=1, keepdims=True)
     return tilted

@@ -224,7 +224,7 @@ def _sampled(b: Belief, g: int) -> SampledMarginal:
     m, errors = part.metric, part.errors
     arrays = (
         part.size, part.right, part.wrong, part.alpha, part.beta, part.node, m.score, m.unit,
-        m.values, *((errors.counts, errors.prior) if errors else ()),
+        m.values, *((errors.counts, errors.prior, errors.common) if errors else ()),
     )  # fmt: skip
     key = g, b.population, m.kind, *(array.tobytes() for array in arrays)
     law = _laws.get(key)
@@ -245,5 +245,5 @@ def _only(b: Belief, g: int, cells: slice) -> Belief:
         b.wrong[cells], b.alpha[cells], b.beta[cells], 1, b.population,
         b.node if b.node.ndim == 1 else b.node[g],
         Metric(m.kind, m.score[cells], m.unit[cells], m.values[cells], pooled=m.pooled),
-        Errors(errors.counts[cells], errors.prior[cells]) if errors else None,
+        Errors(errors.counts[cells], errors.prior[cells], errors.common) if errors else None,
     )  # fmt: skip

@@ -85,6 +85,8 @@ class Errors:
 
     counts: (C, L) labelled errors of each kind, whole, >= 0.
     prior: (C, L) pseudo-counts, >= 0, with a positive sum in every cell.
+    common: (L,) errors, > 0, that tell how frequent each kind is in all cells together, if the
+        prior is learnt from them; none if it is not.
 
     With Beta(a, b) for right answers and prior @ 1 = b this is the Dirichlet of the paper: a
     Dirichlet is a Beta for one of its shares times a Dirichlet for the rest.
@@ -92,6 +94,7 @@ class Errors:
 
     counts: Any
     prior: Floats
+    common: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         if self.counts.ndim != 2 or self.counts.shape != self.prior.shape:

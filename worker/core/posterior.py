@@ -120,8 +120,8 @@ def interval(b: Belief, level: float = 0.95) -> Floats:
 
     Equal-tailed; of an ECE the narrowest (HPDI): it cannot be negative, and an equal-tailed
     interval never reaches down to where it is most likely. Nor would one of accuracy (or bias)
-    reach 1: so it does where no error was seen, and 0 where nothing else was. Holds at least
-    `level`: more, where the possible values are few.
+    reach 1: so it does where no error was seen, and 0 where nothing else was; that of a cost
+    reaches that of no error. Holds at least `level`: more, where the possible values are few.
 
     Raises:
         ValueError: `level` is not inside (0, 1).
@@ -142,10 +142,13 @@ def interval(b: Belief, level: float = 0.95) -> Floats:
 
 
 def _ends(b: Belief) -> Floats:
-    """(G, 2) each group's value if all its answers were right, and if none was; nan if neither."""
+    """(G, 2) each group's value if all answers were right, and if none was; nan if unknown."""
     if b.metric.kind == "bias":
         score = by_group(b, b.size * b.metric.score) / np.maximum(group_size(b), 1)
         return np.column_stack([score - 1.0, score])
+    if b.metric.kind == "cost":
+        least = by_group(b, b.size * b.metric.values[:, 0]) / np.maximum(group_size(b), 1)
+        return np.column_stack([least, np.full(b.n_groups, np.nan)])
     return np.tile([1.0, 0.0] if b.metric.kind in AFFINE else [np.nan, np.nan], (b.n_groups, 1))
 
 
@@ -192,9 +195,10 @@ def draws(b: Belief) -> Floats:
 
     Independent groups are drawn from their laws, in as many equal parts as there are draws, each
     hit once and in random order (a Latin hypercube). What is shared joins them (a Gaussian copula);
-    calibration errors, groups that share a node, and doubtful labels are drawn together.
+    where more than rates is shared (calibration, kinds of errors, a node, doubtful labels) they
+    are drawn together.
     """
-    if b.metric.kind == "ece" or b.metric.pooled or b.variants:
+    if b.metric.kind in ("ece", "cost", "tpr") or b.metric.pooled or b.variants:
         return joint_draws(b)
     if "draws" not in b._memo:
         rng, parts = np.random.default_rng(N_DRAWS), (np.arange(N_DRAWS) + 0.5) / N_DRAWS

@@ -1,6 +1,7 @@
 """Beliefs one step further: one label later, or as if the queue had come back."""
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar, cast
@@ -116,7 +117,7 @@ def with_tally(b: Belief, counts: NDArray[np.int64]) -> Belief:
     Raises:
         ValueError: as `Belief`.
     """
-    errors = Errors(counts[:, 1:], b.errors.prior) if b.errors is not None else None
+    errors = replace(b.errors, counts=counts[:, 1:]) if b.errors is not None else None
     return Belief(
         b.group, b.size, counts[:, 0], counts[:, 1:].sum(axis=1), b.alpha, b.beta, b.n_groups,
         b.population, b.node, b.metric, errors, shared=b.shared,

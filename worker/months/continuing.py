@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker import believing
-from worker.believing import scores, share_of
+from worker.believing import scores
 from worker.core import empirical
 from worker.core.belief import Belief
 from worker.core.continuing import fit_continued, log_evidence
@@ -23,8 +24,6 @@ from worker.core.history import (
     no_rate,
     with_history,
 )
-from worker.core.kinds import fit_kinds
-from worker.core.metrics import Errors
 from worker.core.supposing import replaced, with_prior, with_tally
 from worker.judgements.outcomes import Outcomes, count
 from worker.plan import Plan
@@ -67,7 +66,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
         _fits.put(key, found, 3 * found.alpha.size)
     errors = found.errors
     if errors is not None and belief.errors is not None:
-        errors = Errors(belief.errors.counts, errors.prior)
+        errors = replace(errors, counts=belief.errors.counts)
     return with_prior(belief, found.alpha, found.beta, found.node, errors, found.shared)
 
 
@@ -115,7 +114,7 @@ def _continued(b: Belief, before: Ints, rate: Any, share: Any = None) -> Belief:
     if errors is not None:
         if share is None:
             share = np.full(b.n_groups, float(rate @ DISCOUNTS))
-        errors = Errors(errors.counts, errors.prior + share[b.group][:, None] * before[:, 1:])
+        errors = replace(errors, prior=errors.prior + share[b.group][:, None] * before[:, 1:])
     return with_prior(b, prior.alpha, prior.beta, prior.node, errors)
 
 
@@ -142,7 +141,7 @@ def _fitted_to_both(
     )
     both, errors = early + before, plain.errors
     if errors is not None and both[:, 1:].any():
-        errors = Errors(errors.counts, fit_kinds(both[:, 1:], share_of(meaning), meaning.possible))
+        errors = replace(believing.learnt_errors(both, meaning), counts=errors.counts)
     prior = believing.prior_for(meaning, pool, rates.mode, rates.covariance)
     return with_prior(plain, *prior, errors), rates
 
