@@ -12,8 +12,8 @@ DEFAULT_STRATA_ANYTIME = 2
 # items of score .91 are wrong 25 times as often as those of .999 (CIFAR-100: 25% and 1%). The
 # guarantee believes no score, and has its bins.
 DEFAULT_STRATA_OF_BINS = 4
-# Of a confusion matrix all kinds of errors are asked, and a cell learns them from its own alone:
-# cut in 16, a class has one or two errors a cell, and its entries' intervals held in .85.
+# A cell learns its kinds of errors from its own alone. Of a class that is cut in 16 it has one or
+# two, and the intervals of its entries, and of its cost, held in .8 to .85.
 DEFAULT_STRATA_OF_KINDS = 1
 DEFAULT_LOOKS = 3
 
@@ -65,7 +65,7 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
         usual = DEFAULT_STRATA_ANYTIME if is_anytime else DEFAULT_STRATA
         if is_ece_in_groups:
             usual = 1 if is_anytime else DEFAULT_STRATA_OF_BINS
-        if metric == "confusion":
+        if metric in ("cost", "confusion"):
             usual = DEFAULT_STRATA_OF_KINDS
         filled["pool"] = {"strata": usual if is_stratified else 1} | pool
     if "question" in values:

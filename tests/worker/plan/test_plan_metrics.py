@@ -78,6 +78,10 @@ def asking(question: dict[str, Any]) -> dict[str, Any]:
 def test_the_worst_groups_are_asked_for_by_default(tmp_path, metric, which):
     plan = load(tmp_path, **asking({"task": "identify", **metric}))
     assert plan.question.which == which
+    if metric["metric"] == "ece":
+        with pytest.raises(PlanError, match="which group is calibrated best"):
+            load(tmp_path, **asking({"task": "identify", "which": "lowest", **metric}))
+        return
     other = "lowest" if which == "highest" else "highest"
     plan = load(tmp_path, **asking({"task": "identify", "which": other, **metric}))
     assert plan.question.which == other
@@ -97,7 +101,7 @@ def test_the_worst_groups_are_asked_for_by_default(tmp_path, metric, which):
         ({"question__metric": "confusion"}, "empirical", 1, 1),
         ({"question__metric": "confusion", "prior__kind": "informative"}, "informative", 1, 1),
         ({"question": COST, "prior__kind": "uniform"}, "uniform", 1, 1),
-        ({"question": COST, "prior__strength": 4}, "empirical", 4, 16),
+        ({"question": COST, "prior__strength": 4}, "empirical", 4, 1),
         ({"question__metric": "ece"}, "empirical", 2, 4),
         ({"question__metric": "ece", "stop__guarantee": "anytime"}, "empirical", 2, 1),
         ({"question__metric": "ece", "prior__kind": "informative"}, "informative", 2, 1),
