@@ -158,7 +158,7 @@ def _extreme(name: str, extreme: Callable[[Floats], float]) -> Statistic:
             return None
         values = found.values[found.filled].round(_TIE)
         is_so = values == extreme(values)
-        told = np.array([found.groups[g][name] for g in found.filled])
+        told = np.array([found.groups[g][name] for g in found.filled], dtype=np.float64)
         likely = told >= 0.5
         if not likely.any():
             return None

@@ -186,6 +186,10 @@ class QuestionPlan(PlanPart):
             return found
         if self.metric != "cost" and self.tolerance >= 1:
             found.append(("tolerance", f"came the number {self.tolerance}, expected a number < 1"))
+        if self.metric == "ece" and self.which == "lowest" and self.task == "identify":
+            text = "came lowest; which group is calibrated best, labels hardly tell: errors near 0"
+            cure = "differ less than their intervals (at 95% sure, 60% of answers were right); use"
+            found.append(("which", f"{text} {cure} highest, or `task: estimate`"))
         if self.metric == "tpr" and self.positive is None:
             found.append(("positive", "missing; name the class whose rate is meant"))
         if self.metric == "cost":

@@ -117,8 +117,9 @@ def group_tables(report: Report) -> dict[str, Table]:
             "count",
         ),
     )
+    lowest = Column("P(lowest)", "groups.{0}.p_lowest", "share")
     ranks = (
-        Column("P(lowest)", "groups.{0}.p_lowest", "share"),
+        *([lowest] if any(g.p_lowest is not None for g in report.groups) else []),
         Column("P(highest)", "groups.{0}.p_highest", "share"),
         Column("Median rank", "groups.{0}.rank", "count"),
         Column("95% from", "groups.{0}.rank_low", "count"),

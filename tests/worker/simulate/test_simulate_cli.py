@@ -63,7 +63,7 @@ def test_it_says_how_much_of_what_would_be_published_is_true(assay, tmp_path):
 
     (result,) = json.loads(done.stdout)["results"]
     found = {(row["what"], row["labels"]): row for row in result["held"]}
-    for what in ("group interval", "group HPDI", "overall interval", "rank interval"):
+    for what in ("group interval", "overall interval", "rank interval"):
         for labels in (20, 50, None):  # None: at the stop
             row = found[what, labels]
             assert row["said"] == pytest.approx(0.95)
