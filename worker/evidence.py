@@ -19,6 +19,10 @@ from worker.ledger import Standing
 from worker.queue.queueing import unclaimed_cells
 from worker.standings import Standings
 
+# Metrics whose groups may have no error at all, or have missed none: of who is the best of them the
+# prior decides, and probabilities of .6 came true in .1 to .4 (`make calibration`).
+_BOUNDED = ("ece", "cost", "tpr")
+
 
 def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
     """The posterior of every group's value, in the pool's order; an empty group has no numbers.
@@ -53,14 +57,15 @@ def group_rows(
 ) -> list[dict[str, Any]]:
     """All that is said of every group: `groups`, its place among all, and its band if it has one.
 
-    p_lowest, p_highest: probabilities; rank, rank_low, rank_high: 1 is the lowest value; band_low,
-    band_high: only with `guarantee: anytime`.
+    p_lowest, p_highest: probabilities; of an ECE, cost or TPR only that of the end in question.
+    rank, rank_low, rank_high: 1 is the lowest value; band_low, band_high: only with
+    `guarantee: anytime`.
     """
     return [
         row | place | band
         for row, place, band in zip(
             groups(assessment, belief),
-            _places(found),
+            _places(assessment, found),
             _bands(assessment, belief, standing),
             strict=False,  # differences have no rows
         )
@@ -93,9 +98,13 @@ def _by_class(assessment: Assessment, g: int, shares: NDArray[np.float64]) -> di
     }
 
 
-def _places(found: Standings) -> list[dict[str, float | None]]:
+def _places(assessment: Assessment, found: Standings) -> list[dict[str, float | None]]:
     names = ("p_lowest", "p_highest", "rank", "rank_low", "rank_high")
     columns = [getattr(found, name) for name in names]
+    asked = assessment.plan.question
+    if asked.metric in _BOUNDED:
+        other = 0 if asked.which == "highest" else 1
+        columns[other] = np.full_like(columns[other], np.nan)
     return [dict(zip(names, map(rounded, row), strict=True)) for row in np.column_stack(columns)]
 
 

@@ -21,8 +21,7 @@ _DECIMALS = 12  # k1 / N1 and k2 / N2 may be the same number, and differ by roun
 class Standings:
     """Probabilities from 2,000 draws (standard error at most 0.011); nan for groups without items.
 
-    p_lowest, p_highest: (G,) that no group's value is lower, or higher; tied groups all count. No
-        p_lowest of an ECE: of errors near 0 the prior decides, and it was not calibrated.
+    p_lowest, p_highest: (G,) that no group's value is lower, or higher; tied groups all count.
     rank, rank_low, rank_high: (G,) median and 95% interval of the rank; 1 is the lowest value.
     overall: mean and 95% interval of the groups' mean weighted by their shares of the pool; of
         several models the first one's, and of their differences, which overlap, the first one that
@@ -48,8 +47,6 @@ def standings(belief: Belief) -> Standings:
         ranks[:, some] = _ranks(exact).T
         lowest += (exact == exact.min(axis=1, keepdims=True)).sum(axis=0)
         highest += (exact == exact.max(axis=1, keepdims=True)).sum(axis=0)
-    if belief.metric.kind == "ece":
-        lowest[:] = np.nan
     tails = [0.025, 0.5, 0.975]
     places = np.concatenate(
         [

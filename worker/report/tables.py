@@ -117,10 +117,13 @@ def group_tables(report: Report) -> dict[str, Table]:
             "count",
         ),
     )
-    lowest = Column("P(lowest)", "groups.{0}.p_lowest", "share")
+    chances = (
+        Column(f"P({end})", f"groups.{{0}}.p_{end}", "share")
+        for end in ("lowest", "highest")
+        if any(getattr(group, f"p_{end}") is not None for group in report.groups)
+    )
     ranks = (
-        *([lowest] if any(g.p_lowest is not None for g in report.groups) else []),
-        Column("P(highest)", "groups.{0}.p_highest", "share"),
+        *chances,
         Column("Median rank", "groups.{0}.rank", "count"),
         Column("95% from", "groups.{0}.rank_low", "count"),
         Column("95% to", "groups.{0}.rank_high", "count"),
