@@ -20,7 +20,8 @@ from worker.queue.queueing import unclaimed_cells
 from worker.standings import Standings
 
 # Metrics whose groups may have no error at all, or have missed none: of who is the best of them the
-# prior decides, and probabilities of .6 came true in .1 to .4 (`make calibration`).
+# prior decides, and probabilities of .6 came true in .1 to .4 (`make calibration`). So at both
+# ends where people may just say what was predicted.
 _BOUNDED = ("ece", "cost", "tpr")
 
 
@@ -57,7 +58,8 @@ def group_rows(
 ) -> list[dict[str, Any]]:
     """All that is said of every group: `groups`, its place among all, and its band if it has one.
 
-    p_lowest, p_highest: probabilities; of an ECE, cost or TPR only that of the end in question.
+    p_lowest, p_highest: probabilities; of an ECE, cost or TPR only that of the end in question, and
+    none where predictions are held against votes.
     rank, rank_low, rank_high: 1 is the lowest value; band_low, band_high: only with
     `guarantee: anytime`.
     """
@@ -100,11 +102,13 @@ def _by_class(assessment: Assessment, g: int, shares: NDArray[np.float64]) -> di
 
 def _places(assessment: Assessment, found: Standings) -> list[dict[str, float | None]]:
     names = ("p_lowest", "p_highest", "rank", "rank_low", "rank_high")
-    columns = [getattr(found, name) for name in names]
     asked = assessment.plan.question
-    if asked.metric in _BOUNDED:
-        other = 0 if asked.which == "highest" else 1
-        columns[other] = np.full_like(columns[other], np.nan)
+    untold = set()
+    if asked.task == "evaluate":
+        untold = {"p_lowest", "p_highest"}
+    elif asked.metric in _BOUNDED:
+        untold = {"p_lowest" if asked.which == "highest" else "p_highest"}
+    columns = [getattr(found, name) * (np.nan if name in untold else 1) for name in names]
     return [dict(zip(names, map(rounded, row), strict=True)) for row in np.column_stack(columns)]
 
 

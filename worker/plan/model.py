@@ -183,6 +183,13 @@ class Plan(PlanPart):
                 "stratum adds up to a far too certain one for the group, so the assessment may "
                 "stop too early; use `strata: 1`, or `prior: {kind: empirical}`"
             )
+        is_believed = prior.kind == "informative" and self.stop.guarantee != "anytime"
+        if is_believed and not has_models:
+            found.append(
+                "prior.kind is informative: what is published is as right as the scores are "
+                "calibrated, and wrong most of the time where they are too high; leave it out for "
+                "a prior that is learnt from the labels"
+            )
         if prior.kind == "empirical" and prior.strength != usual_strength(self.question.metric):
             cure = "leave it out" + ("" if has_models else ", or use `kind: informative`")
             found.append(

@@ -318,7 +318,10 @@ def test_a_uniform_prior_with_strata_is_allowed_with_a_warning(tmp_path):
 
     assert len(warned) == 1
     assert "too certain" in warned[0]
-    assert not load(tmp_path, plan_with(pool__strata=4, prior__kind="informative")).warnings()
+    (warning,) = load(tmp_path, plan_with(pool__strata=4, prior__kind="informative")).warnings()
+    assert "as right as the scores are calibrated" in warning
+    held = plan_with(prior__kind="informative", stop__guarantee="anytime")
+    assert not load(tmp_path, held).warnings()
     assert not load(tmp_path, SMALLEST).warnings()
 
 
