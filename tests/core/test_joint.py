@@ -19,12 +19,13 @@ from worker.core.empirical import (
     shared_of,
     times_of,
 )
+from worker.core.metrics import Errors, Metric
 from worker.core.moments import moments
 from worker.core.posterior import draws, highest_density_interval, interval, mean, variance, whole
 from worker.core.ranking import ranking, set_confidence
 from worker.core.rewards import question_drop
 from worker.core.shared import N_POINTS, Given, joined, points, spread_evenly
-from worker.core.supposing import labelled, with_prior
+from worker.core.supposing import labelled, replaced, with_prior
 
 N_DRAWN, N_KEPT = 12_000, 300
 
@@ -100,6 +101,14 @@ def test_the_whole_is_as_uncertain_as_the_exact_posterior_has_it(small):
     )
     _, low_alone, high_alone = whole(alone)
     assert high_alone - low_alone < high - low
+
+
+def test_the_accuracy_behind_a_confusion_matrix_is_as_uncertain_as_accuracy_alone(small):
+    b = small.believed
+    errors = Errors(np.column_stack([b.wrong, 0 * b.wrong]), np.full((b.group.size, 2), 0.5))
+    matrix = replaced(b, metric=Metric("confusion"), errors=errors, _memo={})
+    assert whole(matrix) == pytest.approx(whole(b))
+    assert draws(matrix) == pytest.approx(draws(b))
 
 
 def test_the_probability_of_the_least_group_is_the_exact_one(small):

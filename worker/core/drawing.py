@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.belief import Belief, Counts, Ints, filled_groups, group_size, starts, unlabelled
-from worker.core.joint import joint_loadings
+from worker.core.joint import joint_loadings, moments_of_value
 from worker.core.metrics import Errors
 from worker.core.moments import moments
 from worker.core.parts import part_of
@@ -115,7 +115,7 @@ def _nodes_given_points(b: Belief, rng: np.random.Generator, n: int) -> NDArray[
 def _joint_uniforms(b: Belief, rng: np.random.Generator, n: int, load: Floats) -> Floats:
     """(n, G) uniform numbers, correlated as the nodes of the groups are."""
     # what is shared lies between the nodes, and so is more of that than of the whole
-    known = moments(b)
+    known = moments_of_value(b)
     between = known.variance / np.maximum(known.between, 1e-18)
     load = held_inside(load * np.sqrt(np.nan_to_num(between))[:, None])
     z = rng.standard_normal((n, b.n_groups)) * own_part(load)

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.belief import Belief
-from worker.core.moments import moments
+from worker.core.metrics import Metric
+from worker.core.moments import Moments, moments
 from worker.core.shared import Given, held_inside
+from worker.core.supposing import replaced
 
 Floats = NDArray[np.float64]
 
@@ -17,12 +19,21 @@ def joint_loadings(b: Belief) -> Floats:
     if b.shared is None:
         return np.zeros((b.n_groups, 0))
     if "loadings" not in b._memo:
-        known = moments(b)
+        known = moments_of_value(b)
         is_open = np.nan_to_num(known.variance) > 0
         sd = np.sqrt(np.where(is_open, known.variance, 1.0))[:, None]
         b._memo["loadings"] = held_inside(np.where(is_open[:, None], known.moved / sd, 0.0))
     load: Floats = b._memo["loadings"]
     return load
+
+
+def moments_of_value(b: Belief) -> Moments:
+    """Those of what is drawn of every group: of a confusion matrix the accuracy."""
+    if b.metric.kind != "confusion":
+        return moments(b)
+    if "of_accuracy" not in b._memo:
+        b._memo["of_accuracy"] = replaced(b, metric=Metric("accuracy"), errors=None, _memo={})
+    return moments(b._memo["of_accuracy"])
 
 
 def correlations(b: Belief, pairs: Sequence[tuple[int, int]] | NDArray[np.intp]) -> Floats | None:
