@@ -89,6 +89,25 @@ def pair_rows(assessment: Assessment, verdict: Verdict) -> list[dict[str, Any]]:
     ]
 
 
+def tells_whole(assessment: Assessment) -> bool:
+    """Whether labels are asked of all groups that have items, so that they tell of the whole pool.
+
+    Groups that are not compared have no labels, and may be unlike those that are: the whole pool's
+    interval held in .4 to .7. Of several models' own groups nobody asks for the whole, and it held
+    in .4 to .8 (`make calibration`).
+    """
+    if assessment.several is not None:
+        return bool(assessment.several.asked)
+    compared = set(np.ravel(assessment.question.pairs).tolist())
+    return not compared or set(np.flatnonzero(assessment.pool.group_size).tolist()) <= compared
+
+
+def overall(assessment: Assessment, found: Standings) -> dict[str, float | None]:
+    """`Standings.overall` as mean, low and high; all None unless labels tell of the whole pool."""
+    ends = found.overall if tells_whole(assessment) else (np.nan,) * 3
+    return dict(zip(("mean", "low", "high"), map(rounded, ends), strict=True))
+
+
 def _by_class(assessment: Assessment, g: int, shares: NDArray[np.float64]) -> dict[str, float]:
     """True class -> share: the first is that of the right answers, the rest of each kind of error.
 

@@ -110,6 +110,18 @@ def test_groups_are_matched_by_name_and_the_others_are_listed(tmp_path):
     assert (found.only_a, found.only_b) == (("x",), ("w",))
 
 
+def test_nothing_is_said_of_the_whole_pool_where_one_side_asks_about_some_groups(tmp_path):
+    rows = "1,x,0.9,t\n2,y,0.8,t\n3,z,0.7,t\n"
+    a = named_like(tmp_path / "a", rows)
+    b = named_like(tmp_path / "b", rows, task="compare", compare=[["x", "y"]])
+    for found in (compare(a, b), compare(b, a)):
+        assert found.overall is None
+        assert len(found.groups) == 3
+        assert "nothing is said of the whole pool" in found.remarks[-1]
+        assert "the whole pool and of every group" not in page(found)
+    assert compare(a, a).overall is not None
+
+
 def test_what_cannot_be_compared_is_refused_with_a_reason(tmp_path):
     a = named_like(tmp_path / "a", "1,x,0.9,t\n2,y,0.8,t\n")
     b = named_like(tmp_path / "b", "1,x,0.9,t\n2,y,0.8,t\n", metric="bias")

@@ -13,6 +13,7 @@ from worker.decision import decision
 from worker.loop import look
 from worker.report.contents import Report, as_json
 from worker.report.gathering import gather
+from worker.report.page import page
 from worker.standings import standings
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -262,6 +263,16 @@ def test_bands_are_there_under_the_guarantee(tmp_path):
     found = report_of(one)
     assert all(0 <= g.band_low <= g.band_high <= 1 for g in found.groups)
     assert found.forecast is None or found.forecast.labels_more is None
+
+
+@pytest.mark.parametrize(("pairs", "is_told"), [("[[dog, cat]]", False), ("all", True)])
+def test_of_the_whole_pool_nothing_is_told_where_some_groups_are_not_compared(
+    tmp_path, pairs, is_told
+):
+    one = at_work(tmp_path, 12, question=f"{{task: compare, compare: {pairs}}}", stop="{rope: {}}")
+    found = report_of(one)
+    assert (found.overall is not None) == is_told
+    assert ("Whole pool" in page(found)) == is_told
 
 
 def test_the_overall_value_is_that_of_the_standings(tmp_path):

@@ -17,7 +17,7 @@ from worker.assessment import Assessment
 from worker.core.belief import Belief, group_share, group_size
 from worker.core.question import StopRule
 from worker.core.stopping import Verdict
-from worker.evidence import group_rows, pair_rows
+from worker.evidence import group_rows, overall, pair_rows
 from worker.ledger import Standing
 from worker.models.rivals import models_of
 from worker.simulate.findings import is_right, true_region
@@ -126,15 +126,17 @@ def _groups(found: Found) -> Held | None:
 
 
 def _overall(found: Found) -> Held | None:
+    told = overall(found.work, found.places)
+    if told["mean"] is None:
+        return None
     first = found.belief.parts[0] if found.belief.parts else found.belief
     share = group_share(first)
     filled = np.flatnonzero(share)
     value = np.array([share[filled] @ found.values[: share.size][filled]])
     if found.belief.metric.kind == "difference":  # they overlap: it is the first one
         value = found.values[:1]
-    row = dict(zip(("mean", "low", "high"), found.places.overall, strict=True))
     level = found.belief.metric.level if found.belief.judged is not None else 0.95
-    return _between([row], "low", "high", value, level)
+    return _between([told], "low", "high", value, level)
 
 
 def _ranks(found: Found) -> Held | None:

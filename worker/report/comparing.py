@@ -16,6 +16,7 @@ from worker.claims import WORDS
 from worker.core.belief import Belief, group_labelled, group_share, group_size
 from worker.core.posterior import draws, interval, mean, whole
 from worker.errors import AssayError
+from worker.evidence import tells_whole
 from worker.files import write_whole
 from worker.ledger import Header, Ledger
 from worker.loop import look
@@ -76,7 +77,8 @@ class Comparison:
     """Two assessments at one moment; intervals hold 95%.
 
     groups: those with items in both, by name, the greatest fall from A to B first.
-    overall: the groups' values weighted by their shares of each pool.
+    overall: the groups' values weighted by their shares of each pool; None where the labels of one
+        side tell of some groups only (`worker.evidence.overall`).
     """
 
     version: int
@@ -85,7 +87,7 @@ class Comparison:
     metric_name: str
     a: Side
     b: Side
-    overall: Difference
+    overall: Difference | None
     groups: tuple[Difference, ...]
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -144,7 +146,9 @@ def compare(a: Case, b: Case) -> Comparison:
             "all groups",
             (np.array(whole(belief_a)), _overall(belief_a), side_a.labels),
             (np.array(whole(belief_b)), _overall(belief_b), side_b.labels),
-        ),
+        )
+        if tells_whole(a[0]) and tells_whole(b[0])
+        else None,
         groups=tuple(sorted(groups, key=lambda g: (g.difference.mean, g.name))),
         only_a=tuple(name for name in places_a if name not in places_b),
         only_b=tuple(name for name in places_b if name not in places_a),
@@ -159,7 +163,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
 
 def page(comparison: Comparison) -> str:
     """The comparison as one HTML page that needs nothing but itself."""
-    shown = [comparison.overall, *comparison.groups]
+    shown = [*filter(None, [comparison.overall]), *comparison.groups]
     ends = [0.0, *(end for d in shown for end in (d.difference.low, d.difference.high))]
     return template("comparison.html.j2").render(c=comparison, low=min(ends), high=max(ends))
 
@@ -267,4 +271,8 @@ def _remarks(a: Case, b: Case) -> tuple[str, ...]:
         )
     if plan_a.pool.groups != plan_b.pool.groups:
         found.append("The groups are made in different ways; only their names are the same.")
+    if not (tells_whole(a[0]) and tells_whole(b[0])):
+        found.append(
+            "Some groups are compared and others have no labels: nothing is said of the whole pool."
+        )
     return tuple(found)

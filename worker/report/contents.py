@@ -250,7 +250,7 @@ class Report:
     progress_target: float
     progress_is_share: bool  # a confidence, done when reached >= target; else done when <=
     groups: tuple[Group, ...]
-    overall: Interval
+    overall: Interval | None  # None where labels do not tell of the whole pool
     boundary: float | None  # between the chosen groups and the others
     epsilon: float | None
     pairs: tuple[Pair, ...]  # at most 500, the least sure first

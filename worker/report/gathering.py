@@ -20,7 +20,7 @@ from worker.core.entries import confusion_interval
 from worker.core.mixing import mixed
 from worker.core.stopping import Verdict
 from worker.decision import question_of, rule_of, versions
-from worker.evidence import group_rows, pair_rows, rounded
+from worker.evidence import group_rows, pair_rows, rounded, tells_whole
 from worker.formats import probability
 from worker.judgements.snapshots import taken_together
 from worker.ledger import Header, Ledger
@@ -117,7 +117,7 @@ def gather(
         progress_target=work.rule.confidence or work.rule.target,
         progress_is_share=work.rule.confidence is not None,
         groups=groups,
-        overall=contents.Interval(*(round(float(x), 6) for x in found.overall)),
+        overall=contents.Interval(*map(_digits, found.overall)) if tells_whole(work) else None,
         boundary=None if work.several is not None else _boundary(groups, verdict),
         epsilon=work.question.epsilon if work.question.task == "compare" else None,
         pairs=tuple(_pair(pair) for pair in pairs[:N_PAIRS]),
@@ -279,5 +279,9 @@ def _terms(
     return terms + (["quality of an annotator"] if has_quality else [])
 
 
+def _digits(number: float) -> float:
+    return round(float(number), 6)
+
+
 def _maybe(number: float | None) -> float | None:
-    return None if number is None else round(float(number), 6)
+    return None if number is None else _digits(number)

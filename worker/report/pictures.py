@@ -73,8 +73,8 @@ def _progress_alt(report: Report, points: Sequence[Point]) -> str:
 
 def calibration(report: Report) -> Picture:
     """Scores against accuracies of the whole pool."""
-    reliability = report.reliability or Reliability((), report.overall)
-    return against_scores(reliability, "calibration", "Accuracy against score")
+    assert report.reliability is not None, "drawn where there are bins"
+    return against_scores(report.reliability, "calibration", "Accuracy against score")
 
 
 def against_scores(reliability: Reliability, name: str, title: str) -> Picture:

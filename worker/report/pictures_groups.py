@@ -68,7 +68,7 @@ def forest(report: Report) -> Picture:
             )  # fmt: skip
     if report.boundary is not None:
         axes.axvline(report.boundary, color=on.CHOSEN, linewidth=1, linestyle=(0, (4, 3)))
-    axes.axvline(report.overall.mean, color=on.QUIET, linewidth=0.8, linestyle=(0, (1, 2)))
+    _whole_pool(axes, report)
     on.ruled(axes, "x", on.rounded, n=7)
     on.labelled(axes, x=report.metric_name)
     chosen = [g.name for g in groups if g.is_chosen]
@@ -118,7 +118,7 @@ def costs(report: Report) -> Picture:
     for n, g in enumerate(shown.groups):
         if g:
             axes.plot([g.low or 0.0, g.high or 0.0], [n, n], color=on.INK, linewidth=1)
-    axes.axvline(report.overall.mean, color=on.QUIET, linewidth=0.8, linestyle=(0, (1, 2)))
+    _whole_pool(axes, report)
     on.ruled(axes, "x", on.rounded)
     on.labelled(axes, x="expected cost of an item (line: 95% interval; dotted: the whole pool)")
     alt = f"Expected cost of an item in {_of(shown, groups)}, the dearest first."
@@ -217,10 +217,16 @@ def _intervals(
             )
 
 
+def _whole_pool(axes: Axes, report: Report) -> None:
+    if report.overall is not None:
+        axes.axvline(report.overall.mean, color=on.QUIET, linewidth=0.8, linestyle=(0, (1, 2)))
+
+
 def _values(report: Report, groups: Sequence[Group]) -> tuple[float, float]:
     ends = [x for g in groups for x in (g.low, g.high, g.band_low, g.band_high)]
     inside = (0.0, 1.0) if report.metric in ("accuracy", "tpr", "ece", "confusion", "l2") else None
-    every = [*ends, report.boundary, report.overall.mean]
+    whole = None if report.overall is None else report.overall.mean
+    every = [*ends, report.boundary, whole]
     return on.spread([x for x in every if x is not None], inside)
 
 
