@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +21,9 @@ from connector.settings import LabelStudioSettings
 from tests.machine import missing
 from worker.service.embedded import server
 from worker.service.server import connect
+
+# Where tests run in the background, Ctrl-C is ignored by all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes is the machine's affair: another process may run beside it.
 settings.register_profile(

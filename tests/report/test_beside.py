@@ -16,13 +16,10 @@ from tests.report.examples import ordinary
 from worker.report.beside import WriterGone, writer
 from worker.report.page import write_report
 
-# Where tests run in the background, Ctrl-C is ignored by all that they start.
 _WAITING = """
-import signal
 import time
 from worker.report.beside import writer
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     with writer():
         print("begun", flush=True)
         time.sleep(60)
