@@ -33,5 +33,16 @@ class PoolChanged(AssayError):
     """The pool is not the one that the assessment began with."""
 
 
+class Unreadable(AssayError):
+    """What is kept of one assessment is not what a release of ours writes."""
+
+    def __init__(self, assessment: str, why: BaseException) -> None:
+        super().__init__(
+            f"What is kept of {assessment} cannot be read ({type(why).__name__}: "
+            f"{ascii(str(why))[:200]}). The others go on. Bring its keys back from a backup, or "
+            f"`assay forget {assessment}` takes it away and `assay import` brings an export of it."
+        )
+
+
 class DraftingError(AssayError):
     """The columns of a predictions file do not tell what they mean; says which options do."""

@@ -13,25 +13,18 @@ from typing import TYPE_CHECKING, Any, cast
 from redis import Redis
 
 from worker.assessment import reopen
-from worker.errors import AssayError, NewerPlan
-from worker.judgements.records import NewerRecord, load
-from worker.ledger import Header, LedgerError
+from worker.exported import NotMovable, check_items, read_export
+from worker.ledger import Header
 from worker.ledger.contract import unsettled_from
-from worker.plan import stored_plan
+from worker.ledger.valkey import keys_of
 from worker.pool import open_pool
 from worker.queue.filling import SLOW_MS
 
 if TYPE_CHECKING:
     from worker.service.office import Office
 
-VERSION = 2
-
 # Of one machine or of a moment: whoever goes on takes them anew.
 _LEFT_BEHIND = ("lease", "doubt", "counters")
-
-
-class NotMovable(AssayError):
-    """A file that is no export, or an assessment that is here already."""
 
 
 def pack(db: Redis, assessment: str) -> dict[str, dict[str, Any]]:
@@ -41,7 +34,7 @@ def pack(db: Redis, assessment: str) -> dict[str, dict[str, Any]]:
     """
     prefix = _prefix(assessment)
     kept = {}
-    for key in sorted(cast("list[str]", list(db.scan_iter(match=f"{_escaped(prefix)}*")))):
+    for key in keys_of(db, assessment):
         name, kind = key.removeprefix(prefix), str(db.type(key))
         if name.partition(":")[0] in _LEFT_BEHIND:
             continue
@@ -119,47 +112,13 @@ def take_over(office: Office, file: Path, pool: Path | None) -> Header:
             part = target.with_suffix(".part")
             shutil.copyfile(pool, part)
             part.replace(target)
-    reopen(header, office.settings.pools)
+    work = reopen(header, office.settings.pools)
+    check_items(kept, work.pool)
     is_listed = header.assessment in office.ids()
     if is_listed or pack(office.state, header.assessment) != kept:
         unpack(office.state, exported)
     office.enter(header.assessment)
     return header
-
-
-def read_export(exported: Any) -> tuple[Header, dict[str, dict[str, Any]]]:
-    """The header, and all keys as they are to be here."""
-    version = exported.get("version") if isinstance(exported, dict) else None
-    if not isinstance(version, int):
-        raise NotMovable(
-            "This is no export of an assessment; make one with `assay export ID --to FILE`."
-        )
-    if version > VERSION:
-        raise NotMovable(
-            f"This export has version {version}, and this release knows {VERSION}: a newer Assay "
-            "wrote it; upgrade Assay here."
-        )
-    kept = exported.get("kept")
-    try:
-        header = Header.load(kept["meta"]["content"]["header"])
-        for one in kept.values():
-            if one["type"] not in ("hash", "list", "set", "stream", "string"):
-                raise KeyError(one["type"])
-        stored_plan(header.plan)
-        for text in kept.get("items", {"content": {}})["content"].values():
-            load(text)
-        meta = kept["meta"]["content"]
-        if meta.get("status") == "running":
-            meta = meta | {"status": "paused"}
-        kept = kept | {"meta": kept["meta"] | {"content": meta}}
-    except (LedgerError, NewerPlan, NewerRecord):
-        raise
-    except (KeyError, TypeError, ValueError) as error:
-        raise NotMovable(
-            f"This export is not whole ({type(error).__name__}: {error}); make a new one with "
-            "`assay export ID --to FILE`."
-        ) from error
-    return header, kept
 
 
 def _write(pipe: Any, key: str, kind: str, content: Any) -> None:
@@ -178,8 +137,3 @@ def _write(pipe: Any, key: str, kind: str, content: Any) -> None:
 
 def _prefix(assessment: str) -> str:
     return f"assay:{{{assessment}}}:"
-
-
-def _escaped(text: str) -> str:
-    """The text as a pattern that matches itself alone."""
-    return "".join(f"\\{letter}" if letter in "*?[]\\" else letter for letter in text)

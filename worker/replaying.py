@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from connector.labels import Judgement
 from connector.port import Desk
 from worker.assessment import Assessment
+from worker.exported import VERSION
 from worker.judgements.changes import tally_key
 from worker.judgements.records import Record, load
 from worker.judgements.rules import votes_of
 from worker.ledger import Ledger
-from worker.moving import VERSION
 from worker.pool import Pool
 from worker.queue.queueing import unclaimed_cells
 from worker.queue.strays import FOUND

@@ -9,8 +9,8 @@ from threading import Event
 
 from redis.exceptions import RedisError
 
-from worker.errors import NewerPlan
-from worker.ledger import Ledger, LedgerError, Standing
+from worker.errors import AssayError
+from worker.ledger import Ledger, Standing
 from worker.notices import outbox
 from worker.notices.happenings import look_for_trouble
 from worker.plan import stored_plan
@@ -46,16 +46,20 @@ def watch(office: Office, interval_s: float, stop: Event) -> None:
 def look_around(office: Office, rounds: int) -> None:
     """Wake what is due in this round."""
     office.state.set(HEARTBEAT, rounds, ex=60)
-    for assessment in office.ids():
-        ledger = office.ledger(assessment)
-        standing = ledger.standing()
-        tend(office, ledger, standing, time.time())
-        if standing.status == "stopped" and rounds % ENDED_EVERY:
-            continue
+    for assessment, seen in office.each(lambda one: _look_at(office, one, rounds)):
+        if isinstance(seen, AssayError) and rounds % ENDED_EVERY == 0:
+            log.warning("%s: %s", assessment, seen)
+
+
+def _look_at(office: Office, assessment: str, rounds: int) -> None:
+    ledger = office.ledger(assessment)
+    standing = ledger.standing()
+    if standing.status != "stopped" or rounds % ENDED_EVERY == 0:
         office.wake(assessment)
         polled_at = float(standing.notes.get("polled_at", 0))
         if abs(time.time() - polled_at) > STUCK_S:
             office.nudge(assessment, STUCK_S)
+    tend(office, ledger, standing, time.time())
 
 
 def tend(office: Office, ledger: Ledger, standing: Standing, now: float) -> None:
@@ -64,13 +68,10 @@ def tend(office: Office, ledger: Ledger, standing: Standing, now: float) -> None
     Args:
         now: in seconds since 1970.
     """
-    try:
-        header = ledger.header()
-        if header is None:
-            return
-        plan = stored_plan(header.plan)
-    except (LedgerError, NewerPlan):  # of a newer release; the others must not wait for it
+    header = ledger.header()
+    if header is None:
         return
+    plan = stored_plan(header.plan)
     slot = due(plan, header, standing, datetime.fromtimestamp(now, UTC))
     if slot is not None:
         office.ask_for_report(ledger.assessment, slot.number, now, AGAIN_S)

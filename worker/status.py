@@ -17,7 +17,7 @@ from worker.loop import look
 from worker.models.rivals import models_of
 from worker.notices.outbox import given_up
 from worker.report.progress import forecast, to_be_had
-from worker.service.office import Office
+from worker.service.office import Office, readable
 from worker.wording import headline
 
 
@@ -96,8 +96,13 @@ def status_of(office: Office, assessment: str, work: Assessment | None = None) -
         work: the assessment, if it is open already.
 
     Raises:
-        NoSuchAssessment, PoolChanged.
+        NoSuchAssessment, PoolChanged, Unreadable.
     """
+    with readable(assessment):
+        return _status_of(office, assessment, work)
+
+
+def _status_of(office: Office, assessment: str, work: Assessment | None) -> Status:
     header = office.header(assessment)
     ledger = office.ledger(assessment)
     work = work or reopen(header, office.settings.pools)

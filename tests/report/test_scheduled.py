@@ -25,7 +25,7 @@ from worker.plan import Plan, stored_plan
 from worker.report import making
 from worker.report.index import entries, is_report_file
 from worker.report.scheduled import due, reports_folder
-from worker.schedule import AGAIN_S, tend
+from worker.schedule import AGAIN_S, look_around, tend
 from worker.service.office import INDEX, QUEUE, Office
 from worker.service.settings import Settings
 
@@ -244,9 +244,14 @@ def test_who_wants_to_hear_of_reports_is_told_once_for_each(office, begin, queue
 
 def test_a_plan_of_another_release_does_not_end_the_watch_over_the_others(office, begin, small):
     header = begin(1.2, report=HOURLY)
-    ledger = MemoryLedger("newer")
-    ledger.begin(replace(header, plan='{"assessment": "newer", "unheard": "of"}'))
-    tend(office, ledger, ledger.standing(), time.time())
+    office.ledger("a-newer").begin(replace(header, plan='{"assessment": "x", "unheard": "of"}'))
+    office.enter("a-newer")
+    look_around(office, 0)
+    assert [name for name, _ in office.each(office.header)] == ["a-newer", header.assessment]
+    assert office.ledger(header.assessment).wakes() == 0
+    jobs = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer).job_ids
+    assert {f"advance-{name}-0" for name in ("a-newer", header.assessment)} <= set(jobs)
+    assert any(job.startswith(f"report-{header.assessment}-") for job in jobs)
 
 
 WATCHERS = st.lists(

@@ -18,8 +18,10 @@ from tests.contract.test_ledger_commits import TestCommits
 from tests.contract.test_ledger_standing import TestStanding
 from tests.promises.world import Step, live_through, new_world, small_assessment
 from tests.scale.servers import Node, cluster, cluster_url, node
+from tests.worker.test_moving import DECISION
+from worker.exported import VERSION, NotMovable
 from worker.ledger import Ledger, ValkeyLedger
-from worker.moving import VERSION, NotMovable, pack, unpack
+from worker.moving import pack, unpack
 from worker.service.embedded import server
 from worker.service.office import Office
 from worker.service.server import NoServer, UnfitServer, check, connect
@@ -103,7 +105,7 @@ def test_an_assessment_moves_from_a_single_server_to_a_cluster_and_back(
         ledger = ValkeyLedger(single, assessment_id)
         ledger.begin(header)
         ledger.note(cursor=12)
-        ledger.publish(0, "enough", stops=True)
+        ledger.publish(0, DECISION, stops=True)
         kept = pack(single, assessment_id)
         single.flushall()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -278,18 +279,25 @@ def test_only_reports_are_served_from_the_folder_of_reports(
     folder = office.folder(begun.id) / "reports"
     folder.mkdir(parents=True)
     page = f"{begun.id}-20260101T100000Z.html"
-    for name in (page, "index.html", "a.json", "a.csv", ".hidden.html", "a.txt"):
+    others = page.replace("100000Z", "110000Z")  # named like a report, and not one of ours
+    for name in (page, others, "index.html", "a.json", "a.csv", ".hidden.html", "a.txt"):
         (folder / name).write_text("a report")
-    (folder / page).with_suffix(".json").write_text("{}")
+    (folder / others).with_suffix(".csv").write_text("a secret")
+    facts = dict.fromkeys(("title", "made_at", "status", "labels", "text"), "")
+    told = {"version": 1, "assessment": begun.id} | facts
+    (folder / page).with_suffix(".json").write_text(json.dumps(told))
+    (folder / page).with_suffix(".csv").write_text("a report")
+    (folder / "index.json").write_text('{"version": 1, "reports": []}')
     (tmp_path / "outside.html").write_text("a secret")
     (folder / "link.html").symlink_to(tmp_path / "outside.html")
     (folder / "folder.html").mkdir()
     base = f"{url}/a/{begun.id}/reports"
-    for name in (page, "index.html", "a.json", "a.csv"):
+    for name in (page, page.replace(".html", ".csv"), "index.html"):
         answer = httpx.get(f"{base}/{name}")
         assert (answer.status_code, answer.text) == (200, "a report")
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
-    for name in (".hidden.html", "a.txt", "link.html", "folder.html", "missing.html",
+    for name in (others, others.replace(".html", ".csv"), "a.json", "a.csv",
+                 ".hidden.html", "a.txt", "link.html", "folder.html", "missing.html",
                  "..%2fplan.html", "%2e%2e%2foutside.html", "..%5coutside.html", "a.html%00.json",
                  "%2fetc%2fpasswd", "../../outside.html", "index.html%0a"):  # fmt: skip
         answer = httpx.get(f"{base}/{name}")

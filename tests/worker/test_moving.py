@@ -12,12 +12,23 @@ from typing import Any
 import pytest
 
 from tests.promises.world import small_assessment
+from worker.exported import VERSION, NotMovable
 from worker.ledger import Claim, Header, ValkeyLedger
-from worker.moving import VERSION, NotMovable, pack, take_over
+from worker.moving import pack, take_over
 from worker.service.embedded import server
 from worker.service.office import Office
 from worker.service.server import connect
 from worker.service.settings import Settings
+
+_EVENT = {"id": "report:1", "kind": "report", "text": "a report", "revision": 0, "at": "now"}
+NOTICE = json.dumps({"v": 1, "event": _EVENT, "target": 0, "tries": 0, "next_at": 0, "error": ""})
+DECISION = json.dumps(
+    {
+        "kind": "stop", "reason": "by hand", "is_conclusive": False, "since": None,
+        "text": "enough", "chosen": ["cat"], "confidence": 0.5, "value": None, "labels": 0,
+        "claims": 2, "revision": 0, "decided_at": "2026-11-24T06:00:00+00:00",
+    }
+)  # fmt: skip
 
 
 class Killed(BaseException):
@@ -47,19 +58,21 @@ def office(home: tuple[Settings, str]) -> Iterator[Office]:
 
 def exported(file: Path, status: str = "running") -> tuple[Header, dict[str, Any]]:
     """Write the export of an assessment at work, and say what is kept of it elsewhere."""
-    _, header = small_assessment(file.parent / "plan", "{mrr: {confidence: 0.9999}}")
+    work, header = small_assessment(file.parent / "plan", "{mrr: {confidence: 0.9999}}")
     header = replace(header, assessment="moved")
     with server(file.parent / "elsewhere", None) as url, connect(url) as db:
         ledger = ValkeyLedger(db, "moved")
         ledger.begin(header)
-        why = {"revision": 0, "strategy": "assay"}
-        assert ledger.claim(0, [Claim(0, "one", 4, 2, 1, why), Claim(1, "two", 5, 2, 1, why)])
+        why = {"revision": 0, "strategy": "assay", "pending": {}}
+        for number, item in enumerate(map(work.pool.item, (4, 5))):
+            claim = Claim(number, item.item_id, item.row, item.cell, item.predicted, why)
+            assert ledger.claim(0, [claim])
         ledger.note(cursor=12)
-        ledger.put_notice("n", "text")
+        ledger.put_notice("report:1>0", NOTICE)
         if status == "paused":
             ledger.move("running", "paused")
         if status == "stopped":
-            ledger.publish(0, "enough", stops=True)
+            ledger.publish(0, DECISION, stops=True)
         kept = pack(db, "moved")
     file.write_text(json.dumps({"version": VERSION, "kept": kept}), encoding="utf-8")
     return header, kept

@@ -13,13 +13,14 @@ import httpx
 from connector.desk import connect as connect_label_studio
 from connector.errors import ConnectorError
 from connector.settings import label_studio_settings, other_servers, secret
-from worker.notices.outbox import given_up
+from worker.errors import AssayError
 from worker.schedule import HEARTBEAT
 from worker.service.embedded import find_binary
 from worker.service.office import Office
 from worker.service.server import check
 from worker.service.serving import RECEIVER
 from worker.service.settings import SECRETS, Settings
+from worker.status import status_of
 
 # The oldest that passes the tests of the desk (`make compat`). Before 1.17 there are no personal
 # access tokens: a legacy token is needed.
@@ -164,12 +165,20 @@ def _people_of_ours(office: Office) -> Iterator[Finding]:
         "watching" if watching else "none",
         "" if watching else "start `assay watch` (or `assay up`): it finds what webhooks lose",
     )
-    for assessment in office.ids():
-        error = office.ledger(assessment).notes().get("error", "")
-        if error:
-            yield Finding(f"Assessment {assessment}", "its last turn failed", error)
-        if failed := office.ledger(assessment).notes().get("report_error", ""):
-            yield Finding(f"Reports of {assessment}", "the last one failed", failed)
-        if lost := given_up(office.ledger(assessment)):
-            seen = f"{len(lost)} could not be delivered"
-            yield Finding(f"Notices of {assessment}", seen, f"the last one: {lost[-1].error}")
+    for assessment, seen in office.each(lambda one: _of_assessment(office, one)):
+        if isinstance(seen, AssayError):
+            yield Finding(f"Assessment {assessment}", "cannot be read", str(seen), is_fatal=True)
+        else:
+            yield from seen
+
+
+def _of_assessment(office: Office, assessment: str) -> list[Finding]:
+    status, found = status_of(office, assessment), []
+    if status.error:
+        found.append(Finding(f"Assessment {assessment}", "its last turn failed", status.error))
+    if failed := status.report_error:
+        found.append(Finding(f"Reports of {assessment}", "the last one failed", failed))
+    if lost := status.undelivered:
+        undelivered = f"{len(lost)} could not be delivered"
+        found.append(Finding(f"Notices of {assessment}", undelivered, f"the last one: {lost[-1]}"))
+    return found

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from worker.cli.parts import ASSESSMENT, JSON, PLAN, office_here, quiet_if, show
+from worker.errors import AssayError
 
 
 @click.command()
@@ -38,13 +39,21 @@ def status(assessment: str | None, as_json: bool) -> None:
     from worker.status import status_of
 
     with office_here() as office:
-        found = [status_of(office, one) for one in ([assessment] if assessment else office.ids())]
-    if assessment:
-        show(found[0].as_json(), as_json, status_text(found[0]))
-    else:
-        lines = [f"{s.header.assessment} ({s.status}): {s.text}" for s in found]
-        nothing = "No assessments yet; `assay start PLAN` begins one."
-        show([s.as_json() for s in found], as_json, "\n".join(lines) or nothing)
+        if assessment:
+            one = status_of(office, assessment)
+            show(one.as_json(), as_json, status_text(one))
+            return
+        found = list(office.each(lambda one: status_of(office, one)))
+    values, lines = [], []
+    for name, seen in found:
+        if isinstance(seen, AssayError):
+            values.append({"assessment": name, "status": "unreadable", "error": str(seen)})
+            lines.append(f"{name} (unreadable): {seen}")
+        else:
+            values.append(seen.as_json())
+            lines.append(f"{name} ({seen.status}): {seen.text}")
+    nothing = "No assessments yet; `assay start PLAN` begins one."
+    show(values, as_json, "\n".join(lines) or nothing)
 
 
 @click.command()
@@ -136,6 +145,26 @@ def bring(file: Path, pool: Path | None, as_json: bool) -> None:
         as_json,
         f"{header.assessment} is here now, {status}.{more}",
     )
+
+
+@click.command()
+@ASSESSMENT
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@JSON
+def forget(assessment: str, yes: bool, as_json: bool) -> None:
+    """Take away all that is kept of an ASSESSMENT on the server, also of one that is damaged."""
+    with office_here() as office:
+        folder = office.folder(assessment)
+        if not yes:
+            click.confirm(
+                f"All that is kept of {assessment} goes: labels as they were counted, choices, "
+                f"decisions. Its project in Label Studio stays, and so do {folder} and its pool. "
+                f"`assay export {assessment}` keeps a copy. Take it away?",
+                abort=True,
+                err=True,
+            )
+        n = office.forget(assessment)
+    show({"assessment": assessment, "keys": n}, as_json, f"{assessment} is taken away ({n} keys).")
 
 
 @click.command()

@@ -171,6 +171,7 @@ for command in (
     life.stop,
     life.export,
     life.bring,
+    life.forget,
     life.replay,
     processes.up,
     processes.worker,

@@ -90,6 +90,13 @@ return 1
 """
 
 
+def keys_of(db: Redis, assessment: str) -> list[str]:
+    """All keys of an assessment that are there, whatever its id is, sorted."""
+    prefix = f"assay:{{{assessment}}}:"
+    pattern = "".join(f"\\{letter}" if letter in "*?[]\\" else letter for letter in prefix)
+    return sorted(cast("list[str]", list(db.scan_iter(match=f"{pattern}*"))))
+
+
 def _script(name: str) -> str:
     return files("worker.ledger").joinpath(f"{name}.lua").read_text(encoding="utf-8")
 

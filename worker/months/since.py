@@ -17,11 +17,11 @@ from worker.core.belief import group_labelled, group_share, group_size
 from worker.core.posterior import interval, mean, whole
 from worker.core.shift import scores_differ, shares_differ
 from worker.errors import AssayError
+from worker.exported import read_export
 from worker.judgements.records import Record, load
 from worker.judgements.rules import tied
 from worker.judgements.snapshots import taken_together
 from worker.ledger import Header
-from worker.moving import read_export
 from worker.plan import Plan
 from worker.plan.fitting import OF_TRUE_CLASSES
 from worker.plan.since_part import since_file

@@ -43,8 +43,12 @@ Strategy = Literal[
 _ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
-def _assessment_id(text: str) -> str:
-    # It names keys, folders and RQ's jobs, which take these characters only.
+def assessment_id(text: str) -> str:
+    """Return the text if it may name an assessment: keys, folders and RQ's jobs are named by it.
+
+    Raises:
+        ValueError: it has other characters, or too many.
+    """
     if not 1 <= len(text) <= 64 or not set(text) <= _ID_CHARACTERS or not text[0].isalnum():
         raise ValueError(
             f"came {text!r}, expected 1 to 64 letters (a-z), digits, underscores and hyphens, "
@@ -96,7 +100,7 @@ class Plan(PlanPart):
     Every default is filled in, also those that follow from other keys (`worker.plan.defaults`).
     """
 
-    assessment: Annotated[Name, AfterValidator(_assessment_id)]
+    assessment: Annotated[Name, AfterValidator(assessment_id)]
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 1
     population: Literal["finite", "infinite"] = "finite"
     since: Since | None = OPTIONAL

@@ -205,7 +205,8 @@ def open_pool(
     path = Path(path)
     try:
         stat = stat_of(path)
-        found = sha256_of(path) if file_sha256 is None or stat != trusted_stat else file_sha256
+        is_trusted = file_sha256 is not None and stat == trusted_stat
+        found = file_sha256 if is_trusted and file_sha256 else sha256_of(path)
         if file_sha256 is not None and found != file_sha256:
             raise PoolChanged(
                 f"{path}: the compiled pool is not the one of this assessment (its SHA-256 begins "
@@ -215,6 +216,8 @@ def open_pool(
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
             metadata = reader.schema.metadata or {}
             blocks = tuple(reader.get_batch(at) for at in range(reader.num_record_batches))
+        if not is_trusted:
+            _look_through(blocks)
         header = json.loads(metadata[HEADER_KEY])
         version = header["version"]
         is_known = version in (ONE_BLOCK, SEVERAL_BLOCKS)
@@ -237,6 +240,21 @@ def open_pool(
     if not is_whole:
         raise PoolChanged(f"{path}: {_DAMAGED}")
     return _pool(path, found, stat, header, metadata, blocks)
+
+
+def _look_through(blocks: Iterable[pa.RecordBatch]) -> None:
+    """Check that every offset of a text lies inside of its values, as what is mapped is believed.
+
+    Raises:
+        ValueError, pa.ArrowException: it does not, or a column is none that we write.
+    """
+    for block in blocks:
+        block.validate(full=True)
+        types = [column.type for column in block.columns[: len(OWN_COLUMNS)]]
+        if types != [pa.large_string(), pa.int32(), pa.float32(), pa.int32()]:
+            raise ValueError(f"its columns are {types}")
+        if any(column.null_count for column in block.columns):
+            raise ValueError("a value is missing")
 
 
 def _pool(

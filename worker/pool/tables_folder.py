@@ -15,6 +15,7 @@ import pyarrow.parquet
 
 from worker.errors import PredictionsError
 from worker.nearest import listed
+from worker.plan.fields import beside
 
 _INFO, _STATE, _SPLITS = "dataset_info.json", "state.json", "dataset_dict.json"
 
@@ -39,7 +40,7 @@ def files_of(path: Path) -> list[Path]:
             f"folder, as in {path.name}/{splits[0]}"
         )
     if not (path / _STATE).is_file():
-        return _shards(path)
+        return [_allowed(path, file) for file in _shards(path)]
     state = _json(path / _STATE)
     if state.get("_indices_data_files") or state.get("_indices_files"):
         raise PredictionsError(
@@ -48,10 +49,13 @@ def files_of(path: Path) -> list[Path]:
         )
     named = [path / str(entry["filename"]) for entry in state.get("_data_files") or ()]
     rows = named or sorted(path.glob("data-*.arrow"))
+    if any(file.parent != path for file in rows):
+        raise PredictionsError(f"{path}: {_STATE} names files that are not in the folder")
     lost = [file.name for file in rows if not file.is_file()]
     if lost or not rows:
         raise PredictionsError(f"{path}: the data set lacks {listed(lost or ['data-*.arrow'])}")
-    return [*rows, *([path / _INFO] if (path / _INFO).is_file() else [])]
+    described = [path / _INFO] if (path / _INFO).is_file() else []
+    return [_allowed(path, file) for file in (*rows, *described)]
 
 
 def folder_columns(path: Path) -> list[str]:
@@ -86,6 +90,14 @@ def parquet_batches(path: Path, columns: list[str], n_rows: int) -> Iterator[pa.
     with pa.parquet.ParquetFile(path, buffer_size=1 << 20) as file:
         for group in range(file.num_row_groups):
             yield from file.iter_batches(batch_size=n_rows, row_groups=[group], columns=columns)
+
+
+def _allowed(path: Path, file: Path) -> Path:
+    """A file of the folder, which may be a link to one that a plan may not name."""
+    try:
+        return beside(path, str(file))
+    except ValueError as error:
+        raise PredictionsError(f"{path}: {error}") from error
 
 
 def _shards(path: Path) -> list[Path]:
@@ -129,8 +141,17 @@ def _batches(file: Path, columns: list[str], n_rows: int) -> Iterator[pa.RecordB
         return
     with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as reader:
         for batch in reader:
+            _check_offsets(file, batch)
             for start in range(0, batch.num_rows, n_rows):
                 yield batch.slice(start, n_rows)
+
+
+def _check_offsets(file: Path, batch: pa.RecordBatch) -> None:
+    """What came from elsewhere may point outside of itself, which would end the process."""
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise PredictionsError(f"{file}: it is damaged ({error}); write it anew") from error
 
 
 def _named(name: str, numbers: pa.Array, names: list[str] | None) -> pa.Array:

@@ -44,6 +44,24 @@ def is_report_file(assessment: str, name: str) -> bool:
     return match is not None and match[1] == assessment and f"{dot}{suffix}" in SUFFIXES
 
 
+def report_file(folder: Path, name: str) -> Path | None:
+    """The file of a report in a folder, or of its index; None if it is not one that we wrote.
+
+    The folder may be anybody's: a name like that of a report does not make it one, but the JSON
+    that is written beside it does.
+    """
+    path = folder / name
+    match, is_index = _STEM.fullmatch(path.stem), name in ("index.html", "index.json")
+    if not is_index and (match is None or name not in {f"{match[0]}{s}" for s in SUFFIXES}):
+        return None
+    if path.resolve().parent != folder.resolve() or not path.is_file():
+        return None
+    if match is None:
+        return path if _has_our_index(folder) else None
+    told = _read(path.with_suffix(".json"))
+    return path if told is not None and told["assessment"] == match[1] else None
+
+
 def entries(folder: Path, assessment: str | None = None) -> list[Entry]:
     """The reports in a folder, of all assessments or of one, newest first."""
     found = []
@@ -81,12 +99,28 @@ def prune(folder: Path, assessment: str, keep: int) -> None:
 
 
 def write_index(folder: Path) -> None:
-    """Write index.json and index.html, which list the reports of the folder, newest first."""
+    """Write index.json and index.html, which list the reports of the folder, newest first.
+
+    Others' files of these names are left alone: the folder is one that a plan names.
+    """
+    if not _has_our_index(folder):
+        return
     listed = entries(folder)
     values = {"version": 1, "reports": [asdict(entry) for entry in listed]}
     text = json.dumps(values, indent=1, ensure_ascii=False) + "\n"
     write_whole(folder / "index.json", text)
     write_whole(folder / "index.html", template("index.html.j2").render(entries=listed))
+
+
+def _has_our_index(folder: Path) -> bool:
+    """Whether there is no index, or one of ours."""
+    if not any((folder / f"index{suffix}").exists() for suffix in (".json", ".html")):
+        return True
+    try:
+        told = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(told, dict) and told.keys() == {"version", "reports"}
 
 
 def _stems(folder: Path, assessment: str | None) -> list[str]:

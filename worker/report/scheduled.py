@@ -6,15 +6,27 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
+from worker.errors import PlanError
 from worker.ledger import Header, Standing
 from worker.plan import Plan, stored_plan
+from worker.plan.fields import beside
 from worker.report.slots import Slot, slot_of
 from worker.service.office import Office
 
 
 def reports_folder(office: Office, header: Header) -> Path:
-    """Where the reports of an assessment are kept: what its plan says, or beside its decision."""
-    return stored_plan(header.plan).report.to or office.folder(header.assessment) / "reports"
+    """Where the reports of an assessment are kept: what its plan says, or beside its decision.
+
+    Raises:
+        PlanError: a plan that was brought here names a folder outside of ASSAY_PLAN_FOLDERS.
+    """
+    to = stored_plan(header.plan).report.to
+    if to is None:
+        return office.folder(header.assessment) / "reports"
+    try:
+        return beside(Path("/"), to)
+    except ValueError as error:
+        raise PlanError([f"report.to: {error}"], f"the plan of {header.assessment}") from error
 
 
 def due(plan: Plan, header: Header, standing: Standing, now: datetime) -> Slot | None:

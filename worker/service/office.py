@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from redis import Redis
+from redis.exceptions import RedisError
 from rq import Queue
 from rq.exceptions import DuplicateJobError
 from rq.serializers import JSONSerializer
 
+from connector.errors import ConnectorError
 from connector.labels import Schema
 from connector.port import Desk
 from connector.settings import label_studio_settings
 from worker.assessment import Assessment, reopen
-from worker.errors import AssayError
+from worker.errors import AssayError, Unreadable
 from worker.judgements.ratings import answers
 from worker.ledger import Header, Ledger, ValkeyLedger
+from worker.ledger.valkey import keys_of
 from worker.plan import stored_plan
 from worker.queue.borrowing import Claimed
 from worker.service.server import connect
 from worker.service.settings import Settings
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 QUEUE = "assay"
 INDEX = "assay:index"
@@ -32,6 +42,8 @@ REPORT_JOB = "worker.jobs.report"
 DELIVER_JOB = "worker.jobs.deliver"
 JOB_TIMEOUT_S = 180
 REPORT_TIMEOUT_S = 60
+# As long as a lease, after which no turn that began before goes on importing.
+TURN_ENDS_S = 20.0
 
 
 class NoSuchAssessment(AssayError):
@@ -72,9 +84,44 @@ class Office:
         """All assessments on this server, sorted."""
         return sorted(cast("set[str]", self.state.smembers(INDEX)))
 
+    def each(self, look: Callable[[str], T]) -> Iterator[tuple[str, T | AssayError]]:
+        """Look at every assessment; of one that cannot be looked at, why.
+
+        Raises:
+            RedisError: the server is away.
+        """
+        for assessment in self.ids():
+            try:
+                with readable(assessment):
+                    found: T | AssayError = look(assessment)
+            except AssayError as error:
+                found = error
+            yield assessment, found
+
     def enter(self, assessment: str) -> None:
         """Put a new assessment on the list."""
         self.state.sadd(INDEX, assessment)
+
+    def forget(self, assessment: str) -> int:
+        """Take an assessment off the list, and all that is kept of it; return how many keys.
+
+        Its project in Label Studio, its pool, decision and reports stay. A turn that is under way
+        ends first.
+
+        Raises:
+            NoSuchAssessment.
+        """
+        keys = keys_of(self.state, assessment)
+        if not keys and assessment not in self.ids():
+            self.header(assessment)
+        self.state.srem(INDEX, assessment)
+        ends = time.monotonic() + TURN_ENDS_S
+        while self.state.exists(f"assay:{{{assessment}}}:lease") and time.monotonic() < ends:
+            time.sleep(0.1)
+        for key in keys_of(self.state, assessment):
+            self.state.unlink(key)
+        self._cases.pop(assessment, None)
+        return len(keys)
 
     def ledger(self, assessment: str) -> ValkeyLedger:
         return ValkeyLedger(self.state, assessment)
@@ -84,8 +131,10 @@ class Office:
 
         Raises:
             NoSuchAssessment: says which there are.
+            Unreadable.
         """
-        header = self.ledger(assessment).header()
+        with readable(assessment):
+            header = self.ledger(assessment).header()
         if header is None:
             known = ", ".join(self.ids()) or "none yet; `assay start PLAN` begins one"
             raise NoSuchAssessment(
@@ -102,12 +151,10 @@ class Office:
         case = self._cases.get(assessment)
         if case is None:
             header = self.header(assessment)
-            self._cases[assessment] = case = Case(
-                reopen(header, self.settings.pools),
-                header,
-                ledger := self.ledger(assessment),
-                desk_of(header, ledger),
-            )
+            ledger = self.ledger(assessment)
+            with readable(assessment):
+                work, desk = reopen(header, self.settings.pools), desk_of(header, ledger)
+            self._cases[assessment] = case = Case(work, header, ledger, desk)
         return case
 
     def folder(self, assessment: str) -> Path:
@@ -158,6 +205,27 @@ class Office:
                 failure_ttl=60,
                 description=f"{verb} {assessment}",
             )
+
+
+@contextmanager
+def readable(assessment: str) -> Iterator[None]:
+    """Whatever is wrong with what is kept of an assessment is an error of that one alone.
+
+    Raises:
+        Unreadable: in place of all that nobody expects; the log has where it came from.
+        AssayError, ConnectorError, RedisError: as they come; but for a key of another type.
+    """
+    try:
+        yield
+    except (AssayError, ConnectorError):
+        raise
+    except RedisError as error:
+        if "WRONGTYPE" not in str(error):
+            raise
+        raise Unreadable(assessment, error) from error
+    except Exception as error:
+        log.debug("%s cannot be read", assessment, exc_info=True)
+        raise Unreadable(assessment, error) from error
 
 
 def desk_of(header: Header, ledger: Ledger) -> Desk:

@@ -17,7 +17,6 @@ from connector.project import hook
 from connector.settings import label_studio_settings, webhook_secret
 from connector.webhook import hook_url, receiver
 from worker.errors import AssayError
-from worker.ledger import LedgerError
 from worker.service.counters import count_webhook
 from worker.service.office import Office
 from worker.web.app import website
@@ -100,8 +99,10 @@ def _keep_hooked(
     failed: set[str] = set()
     while not ended.is_set():
         try:
-            for assessment in office.ids():
-                if assessment not in failed and not hook_one(office, assessment, base, secret, say):
+            for assessment, seen in office.each(
+                lambda one: one in failed or hook_one(office, one, base, secret, say)
+            ):
+                if seen is not True:
                     failed.add(assessment)  # the watcher finds its labels
         except RedisError:
             pass
@@ -113,10 +114,7 @@ def hook_one(
 ) -> bool:
     """Let Label Studio wake us for an assessment; False (and a note) if it will not."""
     ledger = office.ledger(assessment)
-    try:
-        header = ledger.header()
-    except LedgerError:  # of a newer release; the others must not wait for it
-        return False
+    header = ledger.header()
     # A new secret needs a new hook; the secret itself must not be kept.
     sign = f"{base} {hashlib.sha256(secret.encode()).hexdigest()[:16]}"
     if header is None or ledger.notes().get("hooked") == sign:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +28,7 @@ from starlette.types import ASGIApp
 
 from worker.errors import AssayError
 from worker.queue import steering
+from worker.report.index import report_file
 from worker.report.templating import policy
 from worker.web.frame import Frame, form_of
 from worker.web.health import unready
@@ -38,8 +38,6 @@ from worker.web.pages import detail, overview
 from worker.web.security import Gate, Guarded
 from worker.web.sessions import Sessions
 from worker.web.sight import Sight
-
-_REPORT = re.compile(r"[A-Za-z0-9_:-][A-Za-z0-9_.:-]*\.(html|json|csv)")
 
 
 class Site:
@@ -86,7 +84,8 @@ class Site:
         return self._stream("", self._all_mark)
 
     def _all_mark(self) -> str:
-        return " ".join(self._sight.mark(one) for one in self._sight.office.ids())
+        marks = self._sight.office.each(self._sight.mark)
+        return " ".join(f"{one} {mark}" for one, mark in marks)
 
     def _all_part(self) -> str:
         return self._kept("", False, self._all_mark(), "all.j2", lambda: overview(self._sight))
@@ -143,7 +142,7 @@ class Site:
     async def report(self, request: Request) -> Response:
         assessment, name = request.path_params["assessment"], request.path_params["name"]
         folder = await run_in_threadpool(self._sight.reports, assessment)
-        path = await run_in_threadpool(_report_in, folder, name)
+        path = await run_in_threadpool(report_file, folder, name)
         if path is None:
             raise HTTPException(404, f"{assessment} has no report {name!r}.")
         # A report is one file; it runs the script that sorts its tables, and sends nothing.
@@ -220,12 +219,3 @@ def website(
             RedisError: site.frame.failed,
         },
     )
-
-
-def _report_in(folder: Path, name: str) -> Path | None:
-    """The file of a report, if it is one: no other file and no other folder, whatever the name."""
-    if not _REPORT.fullmatch(name):
-        return None
-    path = folder / name
-    inside = path.resolve().parent == folder.resolve()
-    return path if inside and path.is_file() else None

@@ -23,6 +23,7 @@ from worker.web.health import SILENT_S
 from worker.web.sight import Crew, Sight, Traffic
 
 _GAUGES = {
+    "assay_readable": "Whether what is kept of the assessment can be read.",
     "assay_running": "Whether the assessment is running (else it is paused or stopped).",
     # A gauge, since labels can be deleted; a counter that falls looks like a restart.
     "assay_labels_total": "Items of the pool with a label now.",
@@ -62,16 +63,24 @@ class _Ledgers(Collector):
             "assay_advance_seconds", "How long one turn of the loop took.", labels=["assessment"]
         )
         crew = self._sight.crew()
-        for assessment in self._sight.office.ids():
-            traffic = self._sight.traffic(assessment, crew)
-            for name, value in _of_traffic(traffic) | self._of_status(assessment):
+        for assessment, seen in self._sight.office.each(lambda one: self._of(one, crew)):
+            is_read = not isinstance(seen, AssayError)
+            gauges["assay_readable"].add_metric([assessment], float(is_read))
+            if isinstance(seen, AssayError):
+                continue
+            values, counted = seen
+            for name, value in values | self._of_status(assessment):
                 gauges[name].add_metric([assessment], value)
-            failures.add_metric([assessment], traffic.counted.failures)
-            turns.add_metric([assessment], *_histogram(traffic.counted))
+            failures.add_metric([assessment], counted.failures)
+            turns.add_metric([assessment], *_histogram(counted))
         yield from gauges.values()
         yield failures
         yield turns
         yield from _of_crew(crew)
+
+    def _of(self, assessment: str, crew: Crew) -> tuple[set[tuple[str, float]], Counters]:
+        traffic = self._sight.traffic(assessment, crew)
+        return _of_traffic(traffic), traffic.counted
 
     def _of_status(self, assessment: str) -> set[tuple[str, float]]:
         try:

@@ -13,7 +13,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from connector.settings import project_page
 from worker.assessment import Assessment
 from worker.claims import WORDS, sure_text
-from worker.errors import AssayError
 from worker.formats import error, percent
 from worker.formats import share as share_of
 from worker.judgements.annotating import waiting_text
@@ -43,13 +42,14 @@ class Row:
 def overview(sight: Sight) -> dict[str, Any]:
     """What the page of all assessments says."""
     crew, rows = sight.crew(), []
-    for assessment in sight.office.ids():
-        try:
-            status = sight.status(assessment)
-            traffic = sight.traffic(assessment, crew)
-            rows.append(Row(assessment, status, traffic, tuple(warnings(status, traffic))))
-        except AssayError as error:
-            rows.append(Row(assessment, None, None, (str(error),)))
+
+    def row(assessment: str) -> Row:
+        status, traffic = sight.status(assessment), sight.traffic(assessment, crew)
+        return Row(assessment, status, traffic, tuple(warnings(status, traffic)))
+
+    for assessment, seen in sight.office.each(row):
+        is_seen = isinstance(seen, Row)
+        rows.append(seen if is_seen else Row(assessment, None, None, (str(seen),)))
     return {"rows": rows, "crew": crew, "missing": missing(crew), "now": time.time()}
 
 

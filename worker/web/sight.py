@@ -16,7 +16,7 @@ from worker.judgements.fates import open_tasks
 from worker.ledger import Standing
 from worker.report.scheduled import reports_folder
 from worker.service.counters import Counters, counters
-from worker.service.office import QUEUE, Office
+from worker.service.office import QUEUE, Office, readable
 from worker.status import Status, status_of
 from worker.web.health import WorkerSeen, is_watched, workers
 
@@ -70,7 +70,8 @@ class Sight:
         Raises:
             NoSuchAssessment.
         """
-        glance = self.office.ledger(assessment).glance()
+        with readable(assessment):
+            glance = self.office.ledger(assessment).glance()
         if glance[0] == "None":
             self.office.header(assessment)
         return ".".join((*glance, str(int(time.time() / PULSE_S))))
@@ -79,8 +80,12 @@ class Sight:
         """Where it stands; worked out by one thread while the others wait for it.
 
         Raises:
-            NoSuchAssessment, PoolChanged.
+            NoSuchAssessment, PoolChanged, Unreadable.
         """
+        with readable(assessment):
+            return self._status(assessment)
+
+    def _status(self, assessment: str) -> Status:
         known = self._known[assessment] if assessment in self._known else self._meet(assessment)
         glance = self.office.ledger(assessment).glance()
         with known.lock:
@@ -105,7 +110,15 @@ class Sight:
         return Crew(workers(self.office), is_watched(self.office), tuple(self._queue.job_ids))
 
     def traffic(self, assessment: str, crew: Crew) -> Traffic:
-        """How its labels move now."""
+        """How its labels move now.
+
+        Raises:
+            Unreadable.
+        """
+        with readable(assessment):
+            return self._traffic(assessment, crew)
+
+    def _traffic(self, assessment: str, crew: Crew) -> Traffic:
         ledger = self.office.ledger(assessment)
         standing = ledger.standing()
         notes, stamps = standing.notes, standing.authors.values()
