@@ -223,7 +223,8 @@ def _look(row: Mapping[str, Any], schema: Schema) -> Look:
     data = row["data"] if isinstance(row["data"], Mapping) else {}
     return Look(
         task=int(row["id"]),
-        item=str(data.get("item_id", "")),
+        # Half of a pair of surrogates is no text that can be kept; it is no item of ours either.
+        item=str(data.get("item_id", "")).encode("utf-8", "replace").decode(),
         at_us=changed_at(row),
         is_closed=bool(row["is_labeled"]),
         judgements=tuple(judge(a, schema) for a in row["annotations"] or ()),

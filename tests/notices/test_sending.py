@@ -154,9 +154,9 @@ def test_a_proxy_of_the_environment_is_not_asked(got, monkeypatch):
     assert len(got.bodies) == 1
 
 
-def test_a_secret_part_of_the_address_comes_from_the_environment_and_is_in_no_error(got):
-    env = {"ASSAY_NOTIFY_PATH": "T0/B1/hush"}
-    written = target(got.url + "/${ASSAY_NOTIFY_PATH}", kind="slack")
+def test_a_secret_address_comes_from_the_environment_and_is_in_no_error(got):
+    env = {"ASSAY_NOTIFY_SLACK": got.url + "/T0/B1/hush"}
+    written = target("${ASSAY_NOTIFY_SLACK}", kind="slack")
     send(written, "mine", EVENT, None, env)
     assert got.paths == ["/T0/B1/hush"]
 
@@ -164,8 +164,15 @@ def test_a_secret_part_of_the_address_comes_from_the_environment_and_is_in_no_er
     with pytest.raises(NotSent) as caught:
         send(written, "mine", EVENT, None, env)
     assert "hush" not in str(caught.value)
-    with pytest.raises(NotSent, match="ASSAY_NOTIFY_PATH is not set"):
+    with pytest.raises(NotSent, match="ASSAY_NOTIFY_SLACK is not set"):
         send(written, "mine", EVENT, None, {})
+
+
+def test_a_variable_in_a_part_of_an_address_is_sent_to_nobody(got):
+    written = target(got.url + "/x?take=${ASSAY_NOTIFY_SLACK}", kind="slack")
+    with pytest.raises(NotSent, match="whole address into the variable"):
+        send(written, "mine", EVENT, None, {"ASSAY_NOTIFY_SLACK": "hush"})
+    assert got.bodies == []
 
 
 def test_a_server_that_takes_the_call_and_says_nothing_is_given_a_few_seconds():

@@ -23,19 +23,24 @@ from tests.compat.state import ASSETS
 from tests.web.site import Begun, begin, dashboard
 from worker.cli.doctor import examine
 from worker.cli.main import cli
+from worker.cli.parts import printable
 from worker.errors import PlanError, PoolChanged, PredictionsError
 from worker.exported import NotMovable, read_export
 from worker.ledger.valkey import keys_of
 from worker.moving import take_over
+from worker.notices import outbox
+from worker.notices.messages import Event
+from worker.notices.stalls import since
 from worker.pool import open_pool
 from worker.pool.storing import sha256_of
 from worker.pool.tables_folder import files_of, folder_batches
 from worker.report.index import write_index
-from worker.report.scheduled import reports_folder
+from worker.report.scheduled import is_claimed, latest_done, reports_folder
 from worker.schedule import look_around
 from worker.service.embedded import server
 from worker.service.office import QUEUE, Office
 from worker.service.settings import Settings
+from worker.web.health import workers
 from worker.web.metrics import exposition
 from worker.web.sight import Sight
 
@@ -289,3 +294,44 @@ def test_a_plan_that_was_brought_here_writes_reports_where_plans_may_only(
     monkeypatch.setenv("ASSAY_PLAN_FOLDERS", str(tmp_path / "plans"))
     with pytest.raises(PlanError, match="outside of ASSAY_PLAN_FOLDERS"):
         reports_folder(office, header)
+
+
+def test_a_weekend_without_workers_leaves_no_queue_of_the_same_job(
+    office: Office, well: Begun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
+    office.nudge("well", 15.0)
+    office.ask_for_report("well", 1, 0.0, 20.0)
+    office.ask_for_delivery("well", 0.0, 20.0)
+    waits = [job.ttl for job in queue.jobs]
+    assert waits == [30, 40, 40]
+    office.wake("well")  # is one job however often it is asked for
+    assert queue.jobs[-1].ttl is None
+
+
+def test_a_clock_that_was_ahead_keeps_no_report_and_no_notice_waiting(well: Begun) -> None:
+    now, month = 1_700_000_000.0, 30 * 86_400
+    ahead = {"report_slot": str(int(now) + month), "report_claim": f"{now + month:.0f} x"}
+    assert not is_claimed(ahead, now)
+    assert latest_done(ahead, now) == 0
+    assert is_claimed({"report_claim": f"{now + 60:.0f} x"}, now)
+    assert latest_done({"report_slot": str(int(now))}, now) == int(now)
+
+    event = Event("e", "failure", "text", 0, "now")
+    assert outbox.is_due(outbox.Notice("n", event, 0, 1, now + month), now)
+    assert not outbox.is_due(outbox.Notice("n", event, 0, 7, now + 9_000), now)
+
+    well.ledger.note(running_since=int(now) + month)
+    assert since(well.ledger, well.ledger.notes(), "running_since", True, now) == int(now)
+    assert well.ledger.notes()["running_since"] == str(int(now))
+
+
+def test_a_worker_that_is_none_ends_no_page(office: Office, well: Begun) -> None:
+    office.jobs.sadd("rq:workers", "rq:worker:planted")
+    office.jobs.hset("rq:worker:planted", mapping={"birth": "x", "last_heartbeat": "y"})
+    assert workers(office) == ()
+    assert exposition(Sight(office))
+
+
+def test_what_is_printed_moves_no_cursor() -> None:
+    assert printable("a\x1b[2Jb\n\tc 猫") == "a\\x1b[2Jb\n\tc 猫"

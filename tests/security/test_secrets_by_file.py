@@ -39,10 +39,13 @@ def test_the_token_of_the_dashboard(held: str) -> None:
 
 
 def test_the_secrets_of_notices(held: str) -> None:
-    env = {"ASSAY_NOTIFY_SECRET_FILE": held, "ASSAY_NOTIFY_HOST_FILE": held}
-
+    env = {"ASSAY_NOTIFY_SECRET_FILE": held}
     assert _secret(env) == "planted-secret"
-    assert str(_filled("https://${ASSAY_NOTIFY_HOST}/x", env)) == "https://planted-secret/x"
+
+    Path(held).write_text("https://planted-secret/x\n", encoding="utf-8")
+    assert str(_filled("${ASSAY_NOTIFY_URL}", {"ASSAY_NOTIFY_URL_FILE": held})) == (
+        "https://planted-secret/x"
+    )
 
 
 def test_a_notice_whose_secret_cannot_be_read_is_tried_again_and_says_why() -> None:

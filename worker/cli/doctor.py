@@ -14,13 +14,13 @@ from connector.desk import connect as connect_label_studio
 from connector.errors import ConnectorError
 from connector.settings import label_studio_settings, other_servers, secret
 from worker.errors import AssayError
+from worker.notices.outbox import given_up
 from worker.schedule import HEARTBEAT
 from worker.service.embedded import find_binary
 from worker.service.office import Office
 from worker.service.server import check
 from worker.service.serving import RECEIVER
 from worker.service.settings import SECRETS, Settings
-from worker.status import status_of
 
 # The oldest that passes the tests of the desk (`make compat`). Before 1.17 there are no personal
 # access tokens: a legacy token is needed.
@@ -173,12 +173,14 @@ def _people_of_ours(office: Office) -> Iterator[Finding]:
 
 
 def _of_assessment(office: Office, assessment: str) -> list[Finding]:
-    status, found = status_of(office, assessment), []
-    if status.error:
-        found.append(Finding(f"Assessment {assessment}", "its last turn failed", status.error))
-    if failed := status.report_error:
+    ledger, found = office.ledger(assessment), []
+    ledger.header()  # to be read like the rest
+    notes = ledger.standing().notes
+    if error := notes.get("error", ""):
+        found.append(Finding(f"Assessment {assessment}", "its last turn failed", error))
+    if failed := notes.get("report_error", ""):
         found.append(Finding(f"Reports of {assessment}", "the last one failed", failed))
-    if lost := status.undelivered:
-        undelivered = f"{len(lost)} could not be delivered"
-        found.append(Finding(f"Notices of {assessment}", undelivered, f"the last one: {lost[-1]}"))
+    if lost := given_up(ledger):
+        seen = f"{len(lost)} could not be delivered"
+        found.append(Finding(f"Notices of {assessment}", seen, f"the last one: {lost[-1].error}"))
     return found

@@ -61,7 +61,12 @@ def office_here() -> Iterator[Office]:
 
 def show(value: Any, as_json: bool, text: str) -> None:
     """Print a result, for scripts or for people."""
-    click.echo(json.dumps(value, ensure_ascii=False) if as_json else text)
+    click.echo(json.dumps(value, ensure_ascii=False) if as_json else printable(text))
+
+
+def printable(text: str) -> str:
+    """The text without what moves a terminal's cursor or colours it: names come from files."""
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
 
 
 def say(text: str) -> None:

@@ -23,6 +23,7 @@ from worker.plan.notify_part import NotifyPlan
 TRIES = 8
 FIRST_WAIT_S = 30.0
 JITTER = 0.2
+LONGEST_WAIT_S = FIRST_WAIT_S * 2**TRIES * (1 + JITTER)
 # Of those that were given up, so many are kept to be shown.
 MOST_GIVEN_UP = 20
 
@@ -72,8 +73,11 @@ def given_up(ledger: Ledger) -> list[Notice]:
 
 
 def is_due(notice: Notice, now: float) -> bool:
-    """Whether it should be tried at `now`, in seconds since 1970."""
-    return notice.next_at is not None and notice.next_at <= now
+    """Whether it should be tried at `now`, in seconds since 1970.
+
+    A moment further ahead than any wait was noted while a clock was ahead.
+    """
+    return notice.next_at is not None and not now < notice.next_at <= now + LONGEST_WAIT_S
 
 
 def deliver(ledger: Ledger, plan: Plan, send: Send, clock: Callable[[], float]) -> None:

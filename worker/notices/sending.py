@@ -19,7 +19,7 @@ from connector.errors import UnusableSecret
 from connector.settings import secret
 from worker.notices.messages import Event, slack_body, webhook_body
 from worker.notices.outbox import NotSent
-from worker.plan.notify_part import SECRET, VARIABLE, NotifyPlan
+from worker.plan.notify_part import SECRET, VARIABLE, NotifyPlan, is_partly_a_variable
 
 # 10 s in all for a server that answers in one piece; one that drips is ended with its job.
 TIMEOUT = httpx.Timeout(3.0, connect=3.0, write=3.0, read=4.0)
@@ -139,6 +139,11 @@ def _resolved(host: str, port: int) -> list[str]:
 
 def _filled(text: str, env: Mapping[str, str]) -> httpx.URL:
     """The address with its variables filled in; no error shows them."""
+    if is_partly_a_variable(text):
+        raise NotSent(
+            "`notify.url` has a variable in a part of it; whoever writes the rest would get its "
+            "value. Put the whole address into the variable, and start with the new plan"
+        )
     for name in VARIABLE.findall(text):
         held = _held(name, env)
         if held is None:

@@ -11,6 +11,8 @@ from worker.notices.messages import Event
 
 # A queue is empty for moments between a label and the next import; for so long it should not be.
 EMPTY_S = 600.0
+# Clocks of two machines differ by less. A moment further ahead comes from one that was wrong.
+CLOCKS_S = 3600.0
 
 
 def stalls(ledger: Ledger, standing: Standing, stall_after_s: float, now: float) -> list[Event]:
@@ -26,7 +28,7 @@ def stalls(ledger: Ledger, standing: Standing, stall_after_s: float, now: float)
     empty_since = since(ledger, notes, "empty_since", is_empty, now)
     found = []
     if running_since is not None:
-        last_label = max(standing.authors.values(), default=0) / 1e6
+        last_label = min(now, max(standing.authors.values(), default=0) / 1e6)
         quiet_since = max(running_since, int(last_label))
         if now - quiet_since >= stall_after_s:
             what = f"Nobody has labelled for {_time(stall_after_s)}; the question is still open."
@@ -50,8 +52,8 @@ def since(
         if kept:
             ledger.note(**{name: ""})
         return None
-    if not kept:
-        ledger.swap_note(name, "", str(int(now)))
+    if not kept or int(kept) > now + CLOCKS_S:
+        ledger.swap_note(name, kept, str(int(now)))
         return int(now)
     return int(kept)
 

@@ -236,6 +236,8 @@ def stored_plan(text: str) -> Plan:
     try:
         return Plan.model_validate_json(text)
     except ValidationError as error:
+        if any(one["type"] == "json_invalid" for one in error.errors()):
+            raise ValueError("the stored plan is no JSON") from error
         unknown = ", ".join(".".join(map(str, one["loc"])) for one in error.errors())
         raise NewerPlan(
             f"The stored plan has what this release does not know ({unknown}): a newer Assay "

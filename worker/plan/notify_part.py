@@ -4,7 +4,7 @@ import re
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from worker.plan.fields import Name, PlanPart, YesOrNo
 from worker.plan.report_part import duration
@@ -20,13 +20,24 @@ SECRET = "ASSAY_NOTIFY_SECRET"
 Duration = Annotated[str, BeforeValidator(duration)]
 
 
-def _address(text: str) -> str:
+def is_partly_a_variable(text: str) -> bool:
+    """Whether a variable stands for a part of an address: then the plan says who gets its value."""
+    return bool(VARIABLE.search(text)) and not VARIABLE.fullmatch(text)
+
+
+def _address(text: str, info: ValidationInfo) -> str:
     for name in VARIABLE.findall(text):
         if not re.fullmatch(PREFIX + "[A-Z0-9_]+", name) or name == SECRET:
             raise ValueError(
                 f"came ${{{name}}}, expected the name of a variable that begins with {PREFIX} "
                 f"(but not {SECRET}); no other one is read for an address"
             )
+    # What is stored may be older; `worker.notices.sending` does not fill it.
+    if info.context is not None and is_partly_a_variable(text):
+        raise ValueError(
+            f"came {VARIABLE.findall(text)[0]} in a part of an address, expected it as the whole "
+            f'of it, as in "${{{PREFIX}URL}}"; put the whole address into the variable'
+        )
     if VARIABLE.match(text):
         return text
     parts = urlsplit(text)

@@ -22,16 +22,14 @@ from worker.plan import stored_plan
 from worker.report.contents import Report
 from worker.report.gathering import gather
 from worker.report.index import latest_before, prune, stem_of, write_index
-from worker.report.scheduled import is_claimed, latest_done, reports_folder
+from worker.report.scheduled import CLAIM_S, is_claimed, latest_done, reports_folder
 from worker.report.slots import Slot
-from worker.service.office import REPORT_TIMEOUT_S, Office, desk_of
+from worker.service.office import Office, desk_of
 
 Writer = Callable[[Report, Path, str], Path]
 
 log = logging.getLogger(__name__)
 
-# Longer than the job may run, so that two never write the report of one slot at the same time.
-CLAIM_S = REPORT_TIMEOUT_S + 15.0
 # What made a report fail (a full disk) mostly lasts.
 RETRY_S = 60.0
 
@@ -51,7 +49,7 @@ def make_scheduled(office: Office, assessment: str, number: int) -> Path | None:
     ledger = office.ledger(assessment)
     notes = ledger.notes()
     claim = notes.get("report_claim", "")
-    if number <= latest_done(notes) or is_claimed(notes, time.time()):
+    if number <= latest_done(notes, time.time()) or is_claimed(notes, time.time()):
         return None
     mine = _claim(CLAIM_S)
     if not ledger.swap_note("report_claim", claim, mine):
@@ -124,9 +122,9 @@ def _made(number: int, path: Path, report: Report) -> Event:
 
 
 def _mark(ledger: Ledger, number: int) -> None:
-    """Note that a slot is done; the note never goes back."""
-    while (before := ledger.notes().get("report_slot", "")) == "" or int(before) < number:
-        if ledger.swap_note("report_slot", before, str(number)):
+    """Note that a slot is done; the note never goes back, but from a clock that was ahead."""
+    while latest_done(notes := ledger.notes(), time.time()) < number:
+        if ledger.swap_note("report_slot", notes.get("report_slot", ""), str(number)):
             return
 
 

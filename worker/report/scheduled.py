@@ -11,7 +11,12 @@ from worker.ledger import Header, Standing
 from worker.plan import Plan, stored_plan
 from worker.plan.fields import beside
 from worker.report.slots import Slot, slot_of
-from worker.service.office import Office
+from worker.service.office import REPORT_TIMEOUT_S, Office
+
+# Longer than the job may run, so that two never write the report of one slot at the same time.
+CLAIM_S = REPORT_TIMEOUT_S + 15.0
+# Clocks of two machines differ by less. A moment further ahead comes from one that was wrong.
+CLOCKS_S = 3600.0
 
 
 def reports_folder(office: Office, header: Header) -> Path:
@@ -42,15 +47,23 @@ def due(plan: Plan, header: Header, standing: Standing, now: datetime) -> Slot |
     else:
         began_at = datetime.fromisoformat(header.started_at)
         slot = slot_of(plan.report.every, began_at, now, plan.report.timezone)
-    return None if slot is None or slot.number <= latest_done(standing.notes) else slot
+    return (
+        None
+        if slot is None or slot.number <= latest_done(standing.notes, now.timestamp())
+        else slot
+    )
 
 
 def is_claimed(notes: Mapping[str, str], now: float) -> bool:
     """Whether somebody makes a report now, or failed to a moment ago."""
     claim = notes.get("report_claim", "")
-    return bool(claim) and float(claim.split(" ")[0]) > now
+    return bool(claim) and now < float(claim.split(" ")[0]) <= now + CLAIM_S + CLOCKS_S
 
 
-def latest_done(notes: Mapping[str, str]) -> int:
-    """The number of the latest slot whose report is there; 0 before the first one."""
-    return int(notes.get("report_slot") or 0)
+def latest_done(notes: Mapping[str, str], now: float) -> int:
+    """The number of the latest slot whose report is there; 0 before the first one.
+
+    One that is still to come was noted while a clock was ahead, and counts as none.
+    """
+    number = int(notes.get("report_slot") or 0)
+    return number if number <= now + CLOCKS_S else 0

@@ -23,7 +23,7 @@ from typing import IO
 
 from redis import Redis
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import BusyLoadingError, RedisError
+from redis.exceptions import BusyLoadingError, RedisError, ResponseError
 from redis.retry import Retry
 
 from worker.service.server import OLDEST, NoServer, check, connect
@@ -214,6 +214,8 @@ def _answers(home: Path) -> bool:
             return bool(probe.ping())
     except BusyLoadingError:
         return False
+    except ResponseError:
+        return True  # it is up, and takes no writes: whoever writes is told why
     except RedisError:
         return False
 

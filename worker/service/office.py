@@ -174,16 +174,18 @@ class Office:
     def nudge(self, assessment: str, every_s: float) -> None:
         """Ask for a turn whatever became of earlier jobs: RQ can lose one, whose id then blocks."""
         slot = int(datetime.now(UTC).timestamp() / every_s)
-        self._enqueue(JOB, assessment, f"slot{slot}")
+        self._enqueue(JOB, assessment, f"slot{slot}", waits_s=every_s)
 
     def ask_for_report(self, assessment: str, slot: int, now: float, every_s: float) -> None:
         """Ask for the report of a slot; again every `every_s`, whatever became of earlier jobs."""
         suffix = f"{slot}-{int(now / every_s)}"
-        self._enqueue(REPORT_JOB, assessment, suffix, slot, timeout_s=REPORT_TIMEOUT_S)
+        self._enqueue(
+            REPORT_JOB, assessment, suffix, slot, timeout_s=REPORT_TIMEOUT_S, waits_s=every_s
+        )
 
     def ask_for_delivery(self, assessment: str, now: float, every_s: float) -> None:
         """Ask for the outbox to be delivered; again every `every_s`."""
-        self._enqueue(DELIVER_JOB, assessment, f"{int(now / every_s)}")
+        self._enqueue(DELIVER_JOB, assessment, f"{int(now / every_s)}", waits_s=every_s)
 
     def _enqueue(
         self,
@@ -192,7 +194,14 @@ class Office:
         suffix: str,
         *more: int,
         timeout_s: int = JOB_TIMEOUT_S,
+        waits_s: float | None = None,
     ) -> None:
+        """Put a job into the queue unless one of its name is there.
+
+        Args:
+            waits_s: what is asked for again every so often waits twice as long at most, or a
+                weekend without workers leaves hours of the same job.
+        """
         verb = job.rpartition(".")[2]
         with suppress(DuplicateJobError):  # it is waiting already
             self._queue.enqueue_call(
@@ -201,6 +210,7 @@ class Office:
                 job_id=f"{verb}-{assessment}-{suffix}",
                 unique=True,
                 timeout=timeout_s,
+                ttl=None if waits_s is None else max(1, round(2 * waits_s)),
                 result_ttl=0,
                 failure_ttl=60,
                 description=f"{verb} {assessment}",

@@ -28,10 +28,14 @@ class WorkerSeen:
 def workers(office: Office) -> tuple[WorkerSeen, ...]:
     """All workers that RQ knows, by name."""
     now, seen = datetime.now(UTC), list[WorkerSeen]()
-    for worker in Worker.all(connection=office.jobs):
-        heard = worker.last_heartbeat
-        if heard is None:  # it died, or begins, at this moment
+    for key in Worker.all_keys(connection=office.jobs):
+        try:
+            worker = Worker.find_by_key(key, connection=office.jobs)
+        except ValueError:  # whoever may write to Redis may plant one that is none
             continue
+        if worker is None or worker.last_heartbeat is None:  # it died, or begins, at this moment
+            continue
+        heard = worker.last_heartbeat
         at = heard if heard.tzinfo else heard.replace(tzinfo=UTC)
         job = worker.get_current_job_id() or ""
         state = str(getattr(worker.get_state(), "value", worker.get_state()))

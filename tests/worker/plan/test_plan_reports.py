@@ -107,6 +107,7 @@ def test_a_stored_plan_comes_back_as_it_was(tmp_path):
         ({"url": "ftp://example.org"}, "https://example.org/hook"),
         ({"url": "example.org/hook"}, "https://example.org/hook"),
         ({"url": "https://e.org/${LABEL_STUDIO_API_KEY}"}, "begins with ASSAY_NOTIFY_"),
+        ({"url": "https://e.org/x?take=${ASSAY_NOTIFY_SLACK}"}, "in a part of an address"),
         ({"url": "https://e.org/${ASSAY_NOTIFY_SECRET}"}, "begins with ASSAY_NOTIFY_"),
         ({"url": "https://e.org/x", "kind": "pager"}, "expected 'slack' or 'webhook'"),
         ({"url": "https://e.org/x", "on": ["decison"]}, "decision"),
