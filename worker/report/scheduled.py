@@ -47,11 +47,8 @@ def due(plan: Plan, header: Header, standing: Standing, now: datetime) -> Slot |
     else:
         began_at = datetime.fromisoformat(header.started_at)
         slot = slot_of(plan.report.every, began_at, now, plan.report.timezone)
-    return (
-        None
-        if slot is None or slot.number <= latest_done(standing.notes, now.timestamp())
-        else slot
-    )
+    done = latest_done(standing.notes, now.timestamp())
+    return None if slot is None or slot.number <= done else slot
 
 
 def is_claimed(notes: Mapping[str, str], now: float) -> bool:
