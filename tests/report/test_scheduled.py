@@ -242,8 +242,9 @@ def test_who_wants_to_hear_of_reports_is_told_once_for_each(office, begin, queue
     assert message["text"].startswith(f"{header.assessment}: A new report (")
 
 
-def test_a_plan_of_another_release_does_not_end_the_watch_over_the_others(office, begin, small):
+def test_a_plan_of_another_release_does_not_end_the_watch_over_the_others(office, begin, request):
     header = begin(1.2, report=HOURLY)
+    request.addfinalizer(lambda: office.forget("a-newer"))
     office.ledger("a-newer").begin(replace(header, plan='{"assessment": "x", "unheard": "of"}'))
     office.enter("a-newer")
     look_around(office, 0)

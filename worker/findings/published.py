@@ -221,7 +221,7 @@ EXACT: tuple[tuple[str, str], ...] = (
     ("status", "open_items foreign_tasks polled_at project retired.* waiting_votes.*"),
     ("comparison", "{a,b}.{labels,pool_items,revision} {overall,groups[]}.{labels_a,labels_b}"),
     ("metrics", "assay_running assay_labels_total assay_pool_items assay_open_items"),
-    ("metrics", "assay_pending_events assay_rejected assay_events_behind"),
+    ("metrics", "assay_readable assay_pending_events assay_rejected assay_events_behind"),
     ("metrics", "assay_poll_age_seconds assay_webhook_gap_seconds assay_label_age_seconds"),
 )
 
