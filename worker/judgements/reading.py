@@ -9,7 +9,7 @@ from connector.labels import Look
 from connector.port import Desk
 from worker.errors import AssayError
 from worker.judgements.changes import Change, change
-from worker.judgements.records import Record, load, looked_at, lost
+from worker.judgements.records import CLOCKS_US, Record, load, looked_at, lost
 from worker.judgements.rules import Rules
 from worker.ledger import Ledger
 from worker.queue.strays import note_strays
@@ -91,11 +91,12 @@ def _record_once(ledger: Ledger, looks: Sequence[Look], reading: int, rules: Rul
     stored = ledger.records(list({look.item for look in latest.values()}))
     before = {item: load(text) for item, text in stored.items()}
     after = dict(before)
+    now_us = int(time.time() * 1e6)
     foreign: dict[int, str] = {}
     unclaimed: list[Look] = []
     for look in latest.values():
         if look.item in after:
-            after[look.item] = looked_at(after[look.item], look, reading, rules)
+            after[look.item] = looked_at(after[look.item], look, reading, rules, now_us)
         else:
             foreign[look.task] = _foreign_brief(look)
             if look.item:
@@ -130,9 +131,12 @@ def sweep_is_due(ledger: Ledger, now_s: float) -> bool:
 def sweep(ledger: Ledger, desk: Desk, rules: Rules) -> bool:
     """Compare all tasks with what we know where the project's counts disagree; return if they did.
 
-    It finds what no change tells: deleted tasks, and anything that ever slipped through.
+    It finds what no change tells: deleted tasks, and anything that ever slipped through. So it does
+    while the cursor is ahead of our clock: Label Studio's was, and changes that it stamps now are
+    behind the cursor.
     """
     known = ledger.tasks()
+    cursor_us = int(ledger.notes().get("cursor", 0))
     counters = desk.counters()
     ledger.note(swept_at=int(time.time()))
     ours = (
@@ -140,7 +144,8 @@ def sweep(ledger: Ledger, desk: Desk, rules: Rules) -> bool:
         sum(answers for _, answers, _, _ in known.values()),
         sum(skipped for _, _, skipped, _ in known.values()),
     )
-    if ours == (counters.tasks, counters.answers, counters.skips):
+    is_behind = cursor_us <= time.time() * 1e6 + CLOCKS_US
+    if is_behind and ours == (counters.tasks, counters.answers, counters.skips):
         return False
     take_stock(ledger, desk, rules)
     return True

@@ -15,6 +15,9 @@ from worker.judgements.rules import Rules, votes_of
 
 VERSION = 1
 
+# Clocks of two machines differ by less. A moment further ahead comes from one that was wrong.
+CLOCKS_US = 60_000_000
+
 State = Literal["intended", "open", "labelled", "skipped", "rejected", "deleted"]
 
 
@@ -73,16 +76,21 @@ class Record:
         return tuple(sorted({j.author for j in self.judgements() if j.author is not None}))
 
 
-def looked_at(record: Record, look: Look, reading: int, rules: Rules) -> Record:
+def looked_at(record: Record, look: Look, reading: int, rules: Rules, now_us: int) -> Record:
     """Return the record after a look at one of its tasks.
 
     Looks may come twice, late or in any order: the one with the latest (task update, reading)
-    wins, and an unchanged one changes nothing.
+    wins, and an unchanged one changes nothing. An update that is still to come was stamped while
+    Label Studio's clock was ahead, and is no later than any other: the reading alone decides.
+
+    Args:
+        now_us: microseconds since 1970.
     """
     known = dict(record.tasks)
     seen = known.get(look.task)
     if seen is not None:
-        if (look.at_us, reading) < (seen.at_us, seen.reading):
+        is_ahead = seen.at_us > now_us + CLOCKS_US
+        if (0 if is_ahead else look.at_us - seen.at_us, reading) < (0, seen.reading):
             return record
         fresh = (look.at_us, look.is_closed, look.judgements)
         if fresh == (seen.at_us, seen.is_closed, seen.judgements):

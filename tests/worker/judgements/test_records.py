@@ -85,7 +85,7 @@ def look(task: int, at_us: int, *judged: Judgement, is_closed: bool = False) -> 
 
 
 def _looked(record: Record, one: Look, reading: int) -> Record:
-    return looked_at(record, one, reading, RULES)
+    return looked_at(record, one, reading, RULES, 10**18)
 
 
 def _lost(record: Record, task: int) -> Record:
