@@ -106,7 +106,9 @@ def _weights(
     prior = b.node if b.node.ndim == 1 else b.node[groups]
     if b.shared is None:
         return _normalised(np.log(prior) + by_group), np.zeros((len(by_group), 0, prior.shape[-1]))
-    given = _normalised(by_group[:, None] + _given_points(b)[groups])
+    given = np.exp(by_group - by_group.max(axis=1, keepdims=True))[:, None]
+    given = given * _given_points(b)[groups]
+    given /= given.sum(axis=2, keepdims=True)
     return given.mean(axis=1), given
 
 
@@ -117,7 +119,7 @@ def _normalised(logs: Floats) -> Floats:
 
 
 def _given_points(b: Belief) -> Floats:
-    """(G, K, U) log prior probabilities of the nodes given each point of what is shared.
+    """(G, K, U) prior probabilities of the nodes given each point of what is shared.
 
     Where the nodes are pairs with an earlier label's discount, those of one discount keep their
     probability.
@@ -125,8 +127,8 @@ def _given_points(b: Belief) -> Floats:
     assert b.shared is not None, "asked of beliefs that share something"
     if "given_points" not in b._memo:
         b._memo["given_points"] = given_points(b.shared, np.atleast_2d(b.node))
-    logs: Floats = b._memo["given_points"]
-    return logs
+    chances: Floats = b._memo["given_points"]
+    return chances
 
 
 def sums(part: Part, cells: Floats) -> Floats:

@@ -60,7 +60,7 @@ def with_node_apart(shared: Shared) -> Shared:
 
 
 def given_points(shared: Shared, node: Floats) -> Floats:
-    """(G, K, U) log probabilities of the nodes given each of K points of what is shared.
+    """(G, K, U) probabilities of the nodes given each of K points of what is shared.
 
     Args:
         node: (G or 1, U) the nodes' prior for all that is not known of what is shared; a whole
@@ -71,17 +71,20 @@ def given_points(shared: Shared, node: Floats) -> Floats:
     at = points(shared.load.shape[1], N_POINTS)
     centre, times = shared.load @ at.T, np.exp(at @ shared.wider)  # (G, K), (K,)
     away = (axis - centre[:, :, None]) ** 2
-    density = np.zeros(away.shape)
+    density, one = np.full(away.shape, _LEAST), np.empty(away.shape)
     for own in shared.own.T:
         sd = np.maximum(own[:, None] * times, _LEAST_OWN)[:, :, None]
-        density += np.exp(-away / (2 * sd**2)) / sd
-    ratio = np.log(density + _LEAST) - np.log(effect_density(axis))
-    blocks = np.log(node).reshape(len(node), 1, -1, shared.axis.size)
-    logs: Floats = np.tile(blocks, (len(away) // len(node), N_POINTS, 1, 1))
-    kept = special.logsumexp(blocks[..., on], axis=3, keepdims=True)
-    given = blocks[..., on] + ratio[:, :, None]
-    logs[..., on] = given + kept - special.logsumexp(given, axis=3, keepdims=True)
-    return logs.reshape(len(away), N_POINTS, -1)
+        np.multiply(away, -1 / (2 * sd**2), out=one)
+        np.exp(one, out=one)
+        one /= sd
+        density += one
+    density /= effect_density(axis)
+    blocks = node.reshape(len(node), 1, -1, shared.axis.size)
+    chances: Floats = np.tile(blocks, (len(away) // len(node), N_POINTS, 1, 1))
+    given = blocks[..., on] * density[:, :, None]
+    kept = blocks[..., on].sum(axis=3, keepdims=True)
+    chances[..., on] = given * (kept / given.sum(axis=3, keepdims=True))
+    return chances.reshape(len(away), N_POINTS, -1)
 
 
 def held_inside(rows: Floats) -> Floats:
