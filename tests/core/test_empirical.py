@@ -22,6 +22,7 @@ from worker.core.empirical import (
     prior_of,
     times_of,
 )
+from worker.core.likelihood import gradient, hessian, terms
 
 
 def pool(seed=0, n_groups=60, n_cells=8):
@@ -70,6 +71,23 @@ def test_the_gradient_is_that_of_finite_differences(h):
     found = loss(z, seen)[1]
     expected = optimize.approx_fprime(z, lambda q: loss(q, seen)[0], 1e-6)
     assert found == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("h", [*TRUTHS, SURE])
+@pytest.mark.parametrize("most", [9, 40])  # labels of a cell: products of factors, gamma functions
+def test_the_hessian_is_that_of_finite_differences(h, most):
+    group, scores = pool(n_groups=9)
+    n = np.random.default_rng(4).integers(0, most, group.size)
+    right, wrong = labels_of(h, group, scores, n)
+    seen = replace(evidence(right, wrong, group, scores), times=np.linspace(0.2, 2, 9))
+    p, step = np.array(astuple(h)) + 0.1, 1e-5
+
+    def slope(at):
+        return gradient(terms(at, seen), seen)[1]
+
+    found = hessian(terms(p, seen), seen)
+    expected = np.array([slope(p + e) - slope(p - e) for e in step * np.eye(6)]) / (2 * step)
+    assert found == pytest.approx(expected, rel=1e-5, abs=1e-6 * np.abs(expected).max())
 
 
 def test_the_loss_is_the_marginal_likelihood_with_its_weak_prior():
@@ -132,6 +150,17 @@ def test_the_same_tally_gives_the_same_fit():
     )
     assert first.mode == second.mode
     assert (first.covariance == second.covariance).all()
+
+
+@pytest.mark.parametrize("n", [1, 6])
+def test_at_the_fit_nothing_is_left_to_gain(n):
+    group, scores = pool(n_groups=40)
+    right, wrong = labels_of(TRUTHS[1], group, scores, n)
+    found, told = fit_to(seen := evidence(right, wrong, group, scores))
+    value, slope = loss(standardised(found.mode), seen)
+    covariance = found.covariance / np.outer(WEAK[:, 1], WEAK[:, 1])
+    assert slope @ covariance @ slope < 1e-6
+    assert told == pytest.approx(np.linalg.slogdet(covariance)[1] / 2 - value)
 
 
 def test_the_covariance_is_the_inverse_curvature_at_the_fit():

@@ -9,15 +9,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.empirical import (
-    Evidence,
-    Fit,
-    Hyperparameters,
-    Scores,
-    evidence,
-    fit_to,
-    times_of,
-)
+from worker.core.empirical import Fit, Hyperparameters, Scores, evidence, fit_to, times_of
+from worker.core.likelihood import Evidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

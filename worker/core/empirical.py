@@ -11,22 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from worker.core.rising import Rising, log_rising, rising
-from worker.core.shared import Shared, effect_density
+from worker.core.likelihood import (
+    GRID,
+    LEAST_RATE,
+    NODE,
+    Evidence,
+    closeness,
+    gradient,
+    hessian,
+    rate_of,
+    terms,
+)
+from worker.core.rising import rising
+from worker.core.shared import Shared
 
 Floats = NDArray[np.float64]
 
-# The nodes of the group effect, in its standard deviations: 15, half of one apart in the middle.
-GRID: Floats = 1.84 * np.sinh(np.linspace(-1.9, 1.9, 15, dtype=np.float64))
-NODE: Floats = effect_density(GRID) * np.gradient(GRID)
-NODE /= NODE.sum()
-
-LEAST_RATE = 1e-4
 _POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
 _CURVE_AND_TAU = np.ix_([0, 1, 2, 4], [0, 1, 2, 4])
 _OF_SCALE = 0.16  # variance of the log of a Student's t's random scale, 4 degrees of freedom
 _FAR = 8.0  # standard deviations: no fit ends there, but a step of the search may
-_STEP = 1e-3  # of finite differences, in standard deviations of the weak priors
+_NEAR = 1.0  # gradient from which on Newton's steps are safe, and shorter
+_MOST_STEPS = 50
+_LONGEST = 0.5  # of these steps, in standard deviations of the weak priors
+_LEAST_CURVATURE = 0.1
+_SETTLED = 1e-8  # twice what the loss would still lose: a ten thousandth, squared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,34 +169,6 @@ def _sd_of_effect(
     return sd
 
 
-def rate_of(curve: Floats, lapse: float) -> Floats:
-    return np.clip((1 - lapse) * curve, LEAST_RATE, 1 - LEAST_RATE)
-
-
-def closeness(m: Floats) -> Floats:
-    """How many times s the strength of a cell is."""
-    times: Floats = (4 * m * (1 - m)) ** -0.5
-    return times
-
-
-def _moves(rate: Floats) -> NDArray[np.bool_]:
-    """Where a rate is not held at its bounds."""
-    return (rate > LEAST_RATE) & (rate < 1 - LEAST_RATE)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
-    """The labelled cells: their counts (c,), what scores say of them (3, c), and their groups."""
-
-    right: Rising
-    wrong: Rising
-    both: Rising
-    x: Floats
-    begin: NDArray[np.intp]  # where each group with labels begins
-    of: NDArray[np.intp]  # (c,) which of these groups
-    times: Floats | float = 1.0  # (g,) how often each of these groups counts, (g,) or all alike
-
-
 def evidence(
     right: NDArray[np.int64], wrong: NDArray[np.int64], group: NDArray[np.int64], scores: Scores
 ) -> Evidence:
@@ -195,8 +176,7 @@ def evidence(
     at = np.flatnonzero(right + wrong)
     of = group[at]
     return Evidence(
-        right=rising(right[at]),
-        wrong=rising(wrong[at]),
+        each=rising(np.concatenate([right[at], wrong[at]])),
         both=rising(right[at] + wrong[at]),
         x=np.stack([np.ones(at.size), scores.cell[at], scores.group[at]]),
         begin=np.flatnonzero(np.diff(of, prepend=-1)),
@@ -211,34 +191,8 @@ def loss(z: Floats, seen: Evidence) -> tuple[float, Floats]:
         z: (6,) the hyperparameters, in their order, in standard deviations of their weak prior from
             its mean: so all of them are of one size, which the fit needs.
     """
-    p = WEAK[:, 0] + WEAK[:, 1] * z
-    tau, lapse = np.exp(p[4]), np.exp(p[5])
-    centre = (p[:3] @ seen.x)[:, None]
-    curve, middle = special.expit(centre + tau * GRID), special.expit(centre)
-    mu, m = rate_of(curve, lapse), rate_of(middle, lapse)
-    s = np.exp(p[3]) * closeness(m)
-    alpha, beta = s * mu, s * (1 - mu)
-    of_right, up = log_rising(alpha, seen.right)
-    of_wrong, down = log_rising(beta, seen.wrong)
-    of_both, less = log_rising(s, seen.both)
-    by_node = np.add.reduceat(of_right + of_wrong - of_both, seen.begin, axis=0) + np.log(NODE)
-    top = by_node.max(axis=1, keepdims=True)
-    weight = np.exp(by_node - top)
-    total = weight.sum(axis=1, keepdims=True)
-    times = np.broadcast_to(seen.times, len(total))[:, None]
-    weight = (times * weight / total)[seen.of]
-    log_likelihood = float((times * (top + np.log(total))).sum())
-    # how the log likelihood changes with mu, with log s_c, and with m through s_c
-    with_mu = weight * s * (up - down) * _moves(mu)
-    with_s = s * (weight * (mu * up + (1 - mu) * down - less)).sum(axis=1, keepdims=True)
-    with_m = with_s * (m - 0.5) / (m * (1 - m)) * _moves(m)
-    slope = with_mu * mu * (1 - curve)
-    with_centre = slope.sum(axis=1) + (with_m * m * (1 - middle))[:, 0]
-    with_lapse = -lapse * ((with_mu * curve).sum() + (with_m * middle).sum())
-    gradient = np.array(
-        [*(seen.x @ with_centre), with_s.sum(), tau * (slope * GRID).sum(), with_lapse]
-    )
-    return 0.5 * float(z @ z) - log_likelihood, z - gradient * WEAK[:, 1]
+    log_likelihood, slope = gradient(terms(WEAK[:, 0] + WEAK[:, 1] * z, seen), seen)
+    return 0.5 * float(z @ z) - log_likelihood, z - slope * WEAK[:, 1]
 
 
 def times_of(
@@ -291,25 +245,44 @@ def fit_to(seen: Evidence) -> tuple[Fit, float]:
     """`fit`, and the logarithm of the labels' marginal likelihood (Laplace)."""
     if not seen.begin.size:
         return Fit(Hyperparameters(), UNFITTED), 0.0
+    # The likelihood may have several peaks: to which of them it goes is decided here.
     found = optimize.minimize(
         loss, np.zeros(6), args=(seen,), jac=True, method="L-BFGS-B", bounds=[(-_FAR, _FAR)] * 6,
-        options={"gtol": 1e-3},
+        options={"gtol": _NEAR},
     )  # fmt: skip
-    mode = Hyperparameters(*(WEAK[:, 0] + WEAK[:, 1] * found.x).tolist())
-    covariance = _covariance(found.x, seen)
-    told = float(np.linalg.slogdet(covariance)[1]) / 2 - float(found.fun)
+    z, least, curvature = _settled(found.x, seen)
+    mode = Hyperparameters(*(WEAK[:, 0] + WEAK[:, 1] * z).tolist())
+    values, axes = np.linalg.eigh(curvature)
+    # The weak priors alone curve it by 1 in every direction; where the likelihood curves the other
+    # way, as it may far from its own peak, they are what is left.
+    covariance = (axes / np.maximum(values, 1.0)) @ axes.T
+    told = float(np.linalg.slogdet(covariance)[1]) / 2 - least
     return Fit(mode, WEAK[:, 1:] * covariance * WEAK[:, 1]), told
 
 
-def _covariance(z: Floats, seen: Evidence) -> Floats:
-    """(6, 6) inverse curvature of `loss` at its minimum (Laplace), by differences of gradients.
+def _settled(z: Floats, seen: Evidence) -> tuple[Floats, float, Floats]:
+    """The minimum of `loss` that z is near to, its value and its curvature (6, 6): Newton's steps.
 
-    The weak priors alone curve it by 1 in every direction; where the likelihood curves the other
-    way, as it may far from its own peak, they are what is left.
+    They end where the next one would be of a ten thousandth of a standard deviation.
     """
-    here = loss(z, seen)[1]
-    rows = [(loss(z + step, seen)[1] - here) / _STEP for step in _STEP * np.eye(6)]
-    curvature = np.array(rows)
-    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
-    covariance: Floats = (vectors / np.maximum(values, 1.0)) @ vectors.T
-    return covariance
+    value, slope, curvature = _expanded(z, seen)
+    for _ in range(_MOST_STEPS):
+        values, axes = np.linalg.eigh(curvature)
+        step = -axes @ ((axes.T @ slope) / np.maximum(np.abs(values), _LEAST_CURVATURE))
+        if -slope @ step < _SETTLED:
+            break
+        step *= min(1.0, _LONGEST / np.abs(step).max())
+        found = _expanded(there := np.clip(z + step, -_FAR, _FAR), seen)
+        while found[0] > value and np.abs(step).max() > _SETTLED:
+            step /= 2
+            found = _expanded(there := np.clip(z + step, -_FAR, _FAR), seen)
+        z, (value, slope, curvature) = there, found
+    return z, value, curvature
+
+
+def _expanded(z: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
+    """`loss` and its curvature (6, 6)."""
+    at = terms(WEAK[:, 0] + WEAK[:, 1] * z, seen)
+    log_likelihood, slope = gradient(at, seen)
+    bent = WEAK[:, 1:] * hessian(at, seen) * WEAK[:, 1]
+    return 0.5 * float(z @ z) - log_likelihood, z - slope * WEAK[:, 1], np.eye(6) - bent

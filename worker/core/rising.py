@@ -60,3 +60,21 @@ def log_rising(x: Floats, r: Rising) -> tuple[Floats, Floats]:
     found, derivative = np.empty_like(logs), np.empty_like(slopes)
     found[r.order], derivative[r.order] = logs, slopes
     return found, derivative
+
+
+def bend_of_rising(x: Floats, r: Rising) -> Floats:
+    """(c, U) the second derivative of `log_rising` in x.
+
+    >>> round(float(bend_of_rising(np.array([[2.0]]), rising(np.array([2])))[0, 0]), 6)
+    -0.361111
+    """
+    ordered = x[r.order]
+    bends = np.zeros_like(ordered)
+    if r.large:
+        of_large, n = ordered[: r.large], r.count[r.order[: r.large]]
+        bends[: r.large] = special.zeta(2, of_large + n) - special.zeta(2, of_large)
+    for k, end in enumerate(r.upto):
+        bends[r.large : end] -= (ordered[r.large : end] + k) ** -2
+    found = np.empty_like(bends)
+    found[r.order] = bends
+    return found
