@@ -68,16 +68,16 @@ def _turn(
         write_decision(ledger, folder)
     if standing.status == "running":
         borrow(ledger, desk)
-        untell_decision(ledger, desk)
+        untell_decision(ledger, desk, standing.notes)
         tidy(assessment, ledger, desk, standing)
         refill(assessment, ledger, desk, belief, standing, holder)
-        tell_progress(ledger, desk, headline(assessment, belief, verdict))
+        tell_progress(ledger, desk, headline(assessment, belief, verdict), standing.notes)
     else:
         empty(assessment, ledger, desk, standing)
     if standing.status == "stopped":
         tell_decision(ledger, desk)
         hand_back(ledger, desk)
-    tell_tab(ledger, desk, standing.status, in_short(assessment, verdict))
+    tell_tab(ledger, desk, standing.status, in_short(assessment, verdict), standing.notes)
     return verdict
 
 

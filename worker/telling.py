@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,12 @@ EVERY_S = 30.0
 _GUIDELINES = "guidelines_before"
 
 
-def tell_progress(ledger: Ledger, desk: Desk, text: str) -> None:
-    """Put one line on the project's card: at most twice a minute, and only if it changed."""
-    notes = ledger.notes()
+def tell_progress(ledger: Ledger, desk: Desk, text: str, notes: Mapping[str, str]) -> None:
+    """Put one line on the project's card: at most twice a minute, and only if it changed.
+
+    Args:
+        notes: the ledger's, as this turn has read them: nobody else writes what is looked at here.
+    """
     line = f"{text} {marker(ledger.assessment)}"
     if notes.get("described") == line:
         return
@@ -32,17 +35,20 @@ def tell_progress(ledger: Ledger, desk: Desk, text: str) -> None:
     ledger.note(described=line, described_at=int(time.time()))
 
 
-def tell_tab(ledger: Ledger, desk: Desk, status: Status, text: str) -> None:
+def tell_tab(
+    ledger: Ledger, desk: Desk, status: Status, text: str, notes: Mapping[str, str]
+) -> None:
     """Title our tab in the Data Manager: as often as `tell_progress`, but what ends work at once.
 
     Label Studio shows some fifteen characters of a title.
 
     Args:
         text: how far it is, while it is running.
+        notes: as of `tell_progress`.
     """
     over = "finished" if status == "stopped" else status
     known = text if status == "running" else over
-    title, notes = f"{TAB}: {known}", ledger.notes()
+    title = f"{TAB}: {known}"
     if notes.get("tab") == title:
         return
     if status == "running" and abs(time.time() - float(notes.get("tab_at", 0))) < EVERY_S:
@@ -82,9 +88,12 @@ def tell_decision(ledger: Ledger, desk: Desk) -> None:
     ledger.note(told_desk=count, described=line, described_at=int(time.time()))
 
 
-def untell_decision(ledger: Ledger, desk: Desk) -> None:
-    """After a resume: take the thanks away, or annotators would read that nothing is left."""
-    notes = ledger.notes()
+def untell_decision(ledger: Ledger, desk: Desk, notes: Mapping[str, str]) -> None:
+    """After a resume: take the thanks away, or annotators would read that nothing is left.
+
+    Args:
+        notes: as of `tell_progress`.
+    """
     if notes.get("told_desk"):
         html, is_shown = json.loads(notes.get(_GUIDELINES) or '["", false]')
         desk.announce(html, is_shown=is_shown)

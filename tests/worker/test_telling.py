@@ -16,37 +16,42 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return clock
 
 
+def tell(ledger, desk, status, text):
+    """As a turn does, with what it has read."""
+    tell_tab(ledger, desk, status, text, ledger.notes())
+
+
 def test_the_title_says_how_far_it_is(now):
     ledger, desk = MemoryLedger("a"), FakeDesk()
 
-    tell_tab(ledger, desk, "running", "99% sure")
+    tell(ledger, desk, "running", "99% sure")
 
     assert desk.tabs == ["Default", "Assay: 99% sure"]
 
 
 def test_progress_is_written_once_in_half_a_minute_and_only_if_it_changed(now):
     ledger, desk = MemoryLedger("a"), FakeDesk()
-    tell_tab(ledger, desk, "running", "50% sure")
+    tell(ledger, desk, "running", "50% sure")
     now[0] += 29
-    tell_tab(ledger, desk, "running", "60% sure")
+    tell(ledger, desk, "running", "60% sure")
     assert desk.tabs[-1] == "Assay: 50% sure"
 
     now[0] += 2
-    tell_tab(ledger, desk, "running", "60% sure")
+    tell(ledger, desk, "running", "60% sure")
     assert desk.tabs[-1] == "Assay: 60% sure"
 
     now[0] += 3600
-    tell_tab(ledger, desk, "running", "60% sure")
+    tell(ledger, desk, "running", "60% sure")
     assert desk.calls == ["tab", "tab"]
 
 
 @pytest.mark.parametrize(("status", "title"), [("paused", "paused"), ("stopped", "finished")])
 def test_what_ends_the_work_is_written_at_once_and_once(now, status, title):
     ledger, desk = MemoryLedger("a"), FakeDesk()
-    tell_tab(ledger, desk, "running", "50% sure")
+    tell(ledger, desk, "running", "50% sure")
 
-    tell_tab(ledger, desk, status, "97% sure")
-    tell_tab(ledger, desk, status, "96% sure")
+    tell(ledger, desk, status, "97% sure")
+    tell(ledger, desk, status, "96% sure")
 
     assert desk.tabs == ["Default", f"Assay: {title}"]
     assert desk.calls == ["tab", "tab"]
@@ -55,5 +60,5 @@ def test_what_ends_the_work_is_written_at_once_and_once(now, status, title):
 def test_a_title_fits_a_tab(now):
     for status in ("running", "paused", "stopped"):
         desk = FakeDesk()
-        tell_tab(MemoryLedger("a"), desk, status, "62% sure")
+        tell(MemoryLedger("a"), desk, status, "62% sure")
         assert len(desk.tabs[-1]) <= 15
