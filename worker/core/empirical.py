@@ -35,7 +35,7 @@ _NEAR = 1.0  # gradient from which on Newton's steps are safe, and shorter
 _MOST_STEPS = 50
 _LONGEST = 0.5  # of these steps, in standard deviations of the weak priors
 _LEAST_CURVATURE = 0.1
-_SETTLED = 1e-8  # twice what the loss would still lose: a ten thousandth, squared
+_SETTLED = 1e-6  # twice what the loss would still lose: a thousandth, squared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -263,7 +263,7 @@ def fit_to(seen: Evidence) -> tuple[Fit, float]:
 def _settled(z: Floats, seen: Evidence) -> tuple[Floats, float, Floats]:
     """The minimum of `loss` that z is near to, its value and its curvature (6, 6): Newton's steps.
 
-    They end where the next one would be of a ten thousandth of a standard deviation.
+    They end where the next one would be of a thousandth of a standard deviation.
     """
     value, slope, curvature = _expanded(z, seen)
     for _ in range(_MOST_STEPS):

@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 GRID: Floats = 1.84 * np.sinh(np.linspace(-1.9, 1.9, 15, dtype=np.float64))
 NODE: Floats = effect_density(GRID) * np.gradient(GRID)
 NODE /= NODE.sum()
+_LOG_NODE = np.log(NODE)
 
 LEAST_RATE = 1e-4
 # Which of four moves with each hyperparameter: the curve's centre (with three, by what scores say
@@ -27,7 +28,8 @@ _MOVED = np.array([0, 0, 0, 1, 2, 3])
 
 
 def rate_of(curve: Floats, lapse: float) -> Floats:
-    return np.clip((1 - lapse) * curve, LEAST_RATE, 1 - LEAST_RATE)
+    held: Floats = np.minimum(np.maximum((1 - lapse) * curve, LEAST_RATE), 1 - LEAST_RATE)
+    return held
 
 
 def closeness(m: Floats) -> Floats:
@@ -58,8 +60,11 @@ class Terms:
     """What the likelihood, its gradient and its Hessian are made of; (c, U), or (c, 1) given u = 0.
 
     curve, mu: (c, U), and middle, m: (c, 1), the curve and the rate, at every node and at u = 0.
-    s: (c, 1) strengths. with_mu, with_s: how a cell's log likelihood moves with mu, and with log s.
-    effect: (1, U) tau u. weight: (g, U) of the nodes given the labels. times: (g, 1).
+    by_centre, by_lapse: how mu and m move with the centre of the curve, and with the log lapse.
+    s: (c, 1) strengths; per_m: how their logs move with m. with_mu, with_s: how a cell's log
+    likelihood moves with mu, and with log s. effect: (U,) tau u. weight: (c, U) of the nodes given
+    the labels of the cell's group, times how often it counts; shares: (g, U) the same without
+    that, of the groups. times: (g, 1).
     """
 
     value: float
@@ -67,65 +72,65 @@ class Terms:
     middle: Floats
     mu: Floats
     m: Floats
+    by_centre: tuple[Floats, Floats]
+    by_lapse: tuple[Floats, Floats]
     s: Floats
-    lapse: float
+    per_m: Floats
     effect: Floats
     with_mu: Floats
     with_s: Floats
     weight: Floats
+    shares: Floats
     times: Floats
-
-    @property
-    def per_m(self) -> Floats:
-        """(c, 1) how log s_c moves with m."""
-        slope: Floats = (self.m - 0.5) / (self.m * (1 - self.m))
-        return slope
-
-    @property
-    def by_centre(self) -> tuple[Floats, Floats]:
-        """How mu and m move with the centre of the curve."""
-        mu = _moves(self.mu) * self.mu * (1 - self.curve)
-        return mu, _moves(self.m) * self.m * (1 - self.middle)
-
-    @property
-    def by_lapse(self) -> tuple[Floats, Floats]:
-        """How mu and m move with the log of the lapse."""
-        mu = _moves(self.mu) * (-self.lapse * self.curve)
-        return mu, _moves(self.m) * (-self.lapse * self.middle)
 
 
 def terms(p: Floats, seen: Evidence) -> Terms:
     """Work out the log of the labels' marginal likelihood under the hyperparameters p (6,)."""
-    effect, lapse = np.exp(p[4]) * GRID[None], float(np.exp(p[5]))
-    centre = (p[:3] @ seen.x)[:, None]
+    effect, lapse = np.exp(p[4]) * GRID, float(np.exp(p[5]))
+    centre, n = (p[:3] @ seen.x)[:, None], len(seen.of)
     curve, middle = special.expit(centre + effect), special.expit(centre)
     mu, m = rate_of(curve, lapse), rate_of(middle, lapse)
+    moves, m_moves = _moves(mu), _moves(m)
     s = np.exp(p[3]) * closeness(m)
-    of_each, slopes = log_rising(np.concatenate([s * mu, s * (1 - mu)]), seen.each)
+    right = s * mu
+    of_each, slopes = log_rising(np.concatenate([right, s - right]), seen.each)
     of_both, less = log_rising(s, seen.both)
-    (of_right, of_wrong), (up, down) = np.split(of_each, 2), np.split(slopes, 2)
-    by_node = np.add.reduceat(of_right + of_wrong - of_both, seen.begin, axis=0) + np.log(NODE)
+    by_node = np.add.reduceat(of_each[:n] + of_each[n:] - of_both, seen.begin, axis=0) + _LOG_NODE
     top = by_node.max(axis=1, keepdims=True)
-    weight = np.exp(by_node - top)
-    total = weight.sum(axis=1, keepdims=True)
+    shares = np.exp(by_node - top)
+    total = shares.sum(axis=1, keepdims=True)
+    shares /= total
     times = np.broadcast_to(seen.times, len(total))[:, None]
-    value = float((times * (top + np.log(total))).sum())
-    with_mu, with_s = s * (up - down), s * (mu * up + (1 - mu) * down - less)
+    up, down = slopes[:n], slopes[n:]
+    apart = up - down
     return Terms(
-        value, curve, middle, mu, m, s, lapse, effect, with_mu, with_s, weight / total, times
+        value=float((times * (top + np.log(total))).sum()),
+        curve=curve,
+        middle=middle,
+        mu=mu,
+        m=m,
+        by_centre=(moves * mu * (1 - curve), m_moves * m * (1 - middle)),
+        by_lapse=(moves * (-lapse * curve), m_moves * (-lapse * middle)),
+        s=s,
+        per_m=(m - 0.5) / (m * (1 - m)),
+        effect=effect,
+        with_mu=s * apart,
+        with_s=s * (mu * apart + down - less),
+        weight=(times * shares)[seen.of],
+        shares=shares,
+        times=times,
     )
 
 
 def gradient(t: Terms, seen: Evidence) -> tuple[float, Floats]:
     """The log likelihood, and how it moves with each hyperparameter (6,)."""
-    weight = (t.times * t.weight)[seen.of]
-    with_mu, with_s = weight * t.with_mu, (weight * t.with_s).sum(axis=1, keepdims=True)
-    with_m = with_s * t.per_m
+    with_mu, with_s = t.weight * t.with_mu, (t.weight * t.with_s).sum(axis=1)
+    with_m = with_s * t.per_m[:, 0]
     (mu, m), (mu_lapse, m_lapse) = t.by_centre, t.by_lapse
     slope = with_mu * mu
-    with_centre = slope.sum(axis=1) + (with_m * m)[:, 0]
-    with_lapse = (with_mu * mu_lapse).sum() + (with_m * m_lapse).sum()
-    effect = (slope * t.effect).sum()
+    with_centre = slope.sum(axis=1) + with_m * m[:, 0]
+    with_lapse = np.vdot(with_mu, mu_lapse) + with_m @ m_lapse[:, 0]
+    effect = slope.sum(axis=0) @ t.effect
     return t.value, np.array([*(seen.x @ with_centre), with_s.sum(), effect, with_lapse])
 
 
@@ -144,8 +149,8 @@ def hessian(t: Terms, seen: Evidence) -> Floats:
         t.with_mu * mu_lapse + t.with_s * t.per_m * m_lapse,
     ])  # fmt: skip
     moved = np.add.reduceat(design[:, :, None] * moved[_MOVED], seen.begin, axis=1)  # (6, g, U)
-    mean = (moved * t.weight).sum(axis=2)
-    spread = (moved * np.sqrt(t.times * t.weight)).reshape(6, -1)
+    mean = (moved * t.shares).sum(axis=2)
+    spread = (moved * np.sqrt(t.times * t.shares)).reshape(6, -1)
     curved = _of_cells(t, seen)[_MOVED][:, _MOVED]
     bent: Floats = np.einsum("ic,jc,ijc->ij", design, design, curved)
     bent += spread @ spread.T - (mean * t.times[:, 0]) @ mean.T
@@ -158,26 +163,26 @@ def _of_cells(t: Terms, seen: Evidence) -> Floats:
     In the centre of the curve, log s, the group's effect (tau u, by log tau) and log lapse, all of
     which move mu, log s_c or both.
     """
-    bends = bend_of_rising(np.concatenate([t.s * t.mu, t.s * (1 - t.mu)]), seen.each)
-    up, down = (t.s * of for of in np.split(bends, 2))
+    right, n = t.s * t.mu, len(t.s)
+    bends = bend_of_rising(np.concatenate([right, t.s - right]), seen.each)
+    up, down = t.s * bends[:n], t.s * bends[n:]
     less = t.s * bend_of_rising(t.s, seen.both)
     mu_mu = t.s * (up + down)
     mu_s = t.with_mu + t.s * (t.mu * up - (1 - t.mu) * down)
     s_s = t.with_s + t.s * (t.mu**2 * up + (1 - t.mu) ** 2 * down - less)
     (mu, m), (mu_lapse, m_lapse) = t.by_centre, t.by_lapse
-    weight = (t.times * t.weight)[seen.of]
-    along = np.concatenate([np.ones_like(t.effect), t.effect, t.effect**2]).T
+    along = np.stack([np.ones_like(t.effect), t.effect, t.effect**2], axis=1)
 
     def over(nodes: Floats) -> Floats:
         """(3, c) mean over the nodes, times 1, the effect, and its square."""
-        means: Floats = ((weight * nodes) @ along).T
+        means: Floats = ((t.weight * nodes) @ along).T
         return means
 
     slope = t.with_mu * mu
     centre = over(mu_mu * mu**2 + slope * (1 - 2 * t.curve))
     mixed = over(mu_mu * mu * mu_lapse + t.with_mu * mu_lapse * (1 - t.curve))
     lapse = over(mu_mu * mu_lapse**2 + t.with_mu * mu_lapse)[0]
-    crossed, none = over(mu_s * mu), np.zeros(len(t.s))
+    crossed, none = over(mu_s * mu), np.zeros(n)
     of_mu = np.array([
         [centre[0], none, centre[1], mixed[0]],
         [none, none, none, none],

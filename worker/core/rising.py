@@ -55,8 +55,8 @@ def log_rising(x: Floats, r: Rising) -> tuple[Floats, Floats]:
     for k, end in enumerate(r.upto):
         factor = ordered[r.large : end] + k
         product[: end - r.large] *= factor
-        slopes[r.large : end] += 1 / factor
-    logs[some] = np.log(product)
+        slopes[r.large : end] += np.reciprocal(factor, out=factor)
+    logs[some] = np.log(product, out=product)
     found, derivative = np.empty_like(logs), np.empty_like(slopes)
     found[r.order], derivative[r.order] = logs, slopes
     return found, derivative
@@ -74,7 +74,8 @@ def bend_of_rising(x: Floats, r: Rising) -> Floats:
         of_large, n = ordered[: r.large], r.count[r.order[: r.large]]
         bends[: r.large] = special.zeta(2, of_large + n) - special.zeta(2, of_large)
     for k, end in enumerate(r.upto):
-        bends[r.large : end] -= (ordered[r.large : end] + k) ** -2
+        factor = ordered[r.large : end] + k
+        bends[r.large : end] -= 1 / (factor * factor)
     found = np.empty_like(bends)
     found[r.order] = bends
     return found
