@@ -61,14 +61,6 @@ def part_of(b: Belief, groups: NDArray[np.intp], cells: slice) -> Part:
     return Part(size, of, begin, left, mass, rho, spread, gain, total, weight, given, known)
 
 
-def _log_norm(b: Belief) -> Floats:
-    """(C, U) log Gamma(alpha) Gamma(beta): the prior's part of the likelihoods, worked out once."""
-    if "log_norm" not in b._memo:
-        b._memo["log_norm"] = special.gammaln(b.alpha) + special.gammaln(b.beta)
-    kept: Floats = b._memo["log_norm"]
-    return kept
-
-
 def _has_even_strength(b: Belief) -> bool:
     """Whether alpha + beta is the same at all nodes; its part of the likelihoods then cancels."""
     if "even_strength" not in b._memo:
@@ -95,9 +87,11 @@ def _weights(
     seen = np.flatnonzero(b.right[cells] + b.wrong[cells])  # the others are as likely at all nodes
     likelihood = np.zeros(a.shape)
     a, total = a[seen], total[seen]
-    told = special.gammaln(a) + special.gammaln(total - a) - _log_norm(b)[cells][seen]
+    alpha, beta = b.alpha[cells][seen], b.beta[cells][seen]
+    told = special.gammaln(a) + special.gammaln(total - a)
+    told -= special.gammaln(alpha) + special.gammaln(beta)
     if not _has_even_strength(b):
-        strength = b.alpha[cells][seen] + b.beta[cells][seen]
+        strength = alpha + beta
         told += special.gammaln(strength) - special.gammaln(total)
     likelihood[seen] = told
     by_group = np.add.reduceat(likelihood, begin, axis=0)

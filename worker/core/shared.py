@@ -67,10 +67,11 @@ def given_points(shared: Shared, node: Floats) -> Floats:
             multiple of the axis' length, which is repeated.
     """
     on = np.isfinite(shared.axis)
-    axis = shared.axis[on]
+    axis, along = np.where(on, shared.axis, 0.0), on.astype(np.float64)
     at = points(shared.load.shape[1], N_POINTS)
     centre, times = shared.load @ at.T, np.exp(at @ shared.wider)  # (G, K), (K,)
-    away = (axis - centre[:, :, None]) ** 2
+    away = axis - centre[:, :, None]
+    away *= away
     density, one = np.full(away.shape, _LEAST), np.empty(away.shape)
     for own in shared.own.T:
         sd = np.maximum(own[:, None] * times, _LEAST_OWN)[:, :, None]
@@ -79,12 +80,13 @@ def given_points(shared: Shared, node: Floats) -> Floats:
         one /= sd
         density += one
     density /= effect_density(axis)
-    blocks = node.reshape(len(node), 1, -1, shared.axis.size)
-    chances: Floats = np.tile(blocks, (len(away) // len(node), N_POINTS, 1, 1))
-    given = blocks[..., on] * density[:, :, None]
-    kept = blocks[..., on].sum(axis=3, keepdims=True)
-    chances[..., on] = given * (kept / given.sum(axis=3, keepdims=True))
-    return chances.reshape(len(away), N_POINTS, -1)
+    density[..., ~on] = 1.0
+    blocks = node.reshape(len(node), 1, -1, axis.size)
+    given = blocks * density[:, :, None]
+    kept = (blocks @ along) / (given @ along)
+    given *= np.where(on, kept[..., None], 1.0)
+    chances: Floats = given.reshape(len(away), N_POINTS, -1)
+    return chances
 
 
 def held_inside(rows: Floats) -> Floats:

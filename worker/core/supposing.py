@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 # What depends on prior and pool only, and so stays when the tally changes.
 _LASTING = (
-    "log_norm", "even_strength", "group_size", "starts", "filled", "prior_key", "divisor", "empty",
+    "even_strength", "group_size", "starts", "filled", "prior_key", "divisor", "empty",
     "given_points",
 )  # fmt: skip
 
