@@ -12,7 +12,7 @@ from worker.core import empirical, priors, siblings
 from worker.core.belief import Belief
 from worker.core.calibration_prior import shared_prior, with_calibrated
 from worker.core.counts import LawCache
-from worker.core.empirical import Fit, Hyperparameters, Scores
+from worker.core.hyperparameters import Fit, Hyperparameters, Scores, unfitted
 from worker.core.kinds import common_errors, expected_kinds, fit_kinds
 from worker.core.metrics import Errors
 from worker.core.shared import Shared, with_node_apart
@@ -48,7 +48,7 @@ def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
         errors=_errors(plan, pool, meaning, beta),
     )
     if plan.prior.kind == "empirical" and not meaning.metric.pooled:
-        shared = shared_of(meaning, pool, Fit(Hyperparameters(), empirical.UNFITTED))
+        shared = shared_of(meaning, pool, unfitted(scores(pool).weak))
         begun = replaced(begun, shared=shared, _memo={})
     return _apart(begun, pool)
 
@@ -133,7 +133,8 @@ def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:
     if plan.prior.kind == "empirical" and meaning.metric.pooled:
         return shared_rates(pool)
     if plan.prior.kind == "empirical":
-        return prior_for(meaning, pool, Hyperparameters(), empirical.UNFITTED)
+        first = unfitted(scores(pool).weak)
+        return prior_for(meaning, pool, first.mode, first.covariance)
     if plan.prior.kind == "informative":
         return *priors.informative(pool.cell_mean_score, plan.prior.strength), one
     if plan.question.metric in ("cost", "confusion"):
@@ -144,7 +145,7 @@ def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:
 
 
 def prior_for(
-    meaning: Outcomes, pool: Pool, h: Hyperparameters, covariance: Any, level: Any = None
+    meaning: Outcomes, pool: Pool, h: Hyperparameters, covariance: Any = None, level: Any = None
 ) -> tuple[Any, Any, Any]:
     """`empirical.prior_of` the pool; for an ECE in groups each of them may be calibrated."""
     prior = empirical.prior_of(h, scores(pool), covariance, level)

@@ -126,18 +126,10 @@ def guarantee_means(assessment: Assessment) -> str:
             "what the posterior expects under the plan's prior and model, on average over truths "
             "like those; it is no bound on the error of a single assessment"
         )
-    meant = (
+    return (
         "the posterior probability, under the plan's prior and model, that the finding holds; "
         "claims like it are right that often on average over truths, not on each hard one: it is "
         "no bound on the error of a single assessment"
-    )
-    several = assessment.several
-    if several is None or several.asked:
-        return meant
-    # `make calibration ARGS="--ways 'worst of each model'"`
-    return (
-        f"{meant}; where models disagree more often than their scores let expect, intervals of 95% "
-        "of their groups were too narrow: .7 to .9 of them held in tries"
     )
 
 

@@ -10,7 +10,8 @@ from tests.bench.measuring import line, say
 from worker.core.belief import Belief, unlabelled
 from worker.core.comparison import lookahead
 from worker.core.drawing import draw_cells
-from worker.core.empirical import UNFITTED, Hyperparameters, Scores, fit, prior_of
+from worker.core.empirical import fit, prior_of
+from worker.core.hyperparameters import Hyperparameters, Scores, unfitted
 from worker.core.metrics import ACCURACY, Errors, Metric
 from worker.core.moments import moments
 from worker.core.question import Question, StopRule
@@ -71,7 +72,7 @@ def believed(n_cells: int, metric: Metric = ACCURACY) -> Belief:
     if n_cells == 1:
         alpha, beta, node = np.ones(group.size), np.ones(group.size), np.ones(1)
     else:
-        alpha, beta, node = prior_of(Hyperparameters(), scores(n_cells), UNFITTED)
+        alpha, beta, node = prior_of(Hyperparameters(), scores(n_cells), unfitted().covariance)
     return Belief(
         group, size, none, none, alpha, beta, GROUPS, node=node, metric=metric
     )  # fmt: skip

@@ -125,6 +125,19 @@ WAYS = (
         ("a model", "b ten points in a hundred", "c like"),
         n_models=2,
     ),
+    Way(
+        "worst site of each model",
+        {"question": IDENTIFY, "pool": {"groups": "site"}},
+        ("a model", "b ten points in a hundred", "c like"),
+        n_models=2,
+    ),
+    Way(
+        "worst of each model, no scores",
+        {"question": IDENTIFY},
+        ("a model", "b ten points in a hundred", "c like"),
+        n_models=2,
+        has_scores=False,
+    ),
     Way("informative", {"question": IDENTIFY, "prior": {"kind": "informative"}}, _TEN),
 )
 

@@ -10,7 +10,8 @@ from tests.core.scored import at_once, at_stop, first, followed, laid_out, made
 from worker.core import calibration_prior
 from worker.core.belief import Belief, group_share
 from worker.core.calibration_prior import shared_prior, with_calibrated
-from worker.core.empirical import Hyperparameters, Scores, prior_of
+from worker.core.empirical import prior_of
+from worker.core.hyperparameters import Hyperparameters, Scores
 from worker.core.metrics import Metric
 from worker.core.moments import moments
 from worker.core.posterior import draws, interval, whole

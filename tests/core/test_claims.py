@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from worker.core.belief import Belief, group_size, unlabelled
-from worker.core.empirical import Hyperparameters, Scores, prior_of
+from worker.core.empirical import prior_of
+from worker.core.hyperparameters import Hyperparameters, Scores
 from worker.core.posterior import mean
 from worker.core.priors import uniform
 from worker.core.question import Question, StopRule

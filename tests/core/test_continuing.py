@@ -1,6 +1,6 @@
 """What earlier labels tell of the curve of accuracy, if the curve is still the same."""
 
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -68,8 +68,8 @@ def test_earlier_labels_of_the_same_curve_sharpen_the_fit():
         alone = fit(new[:, 0], new[:, 1], group, scores, of_size(group))
         found = continued(new, before, group, scores)
         open_.append([np.diag(of.covariance)[:2].sum() for of in (found, alone)])
-        truth = np.array(astuple(TRUTHS[1]))[:3]
-        modes = np.array([astuple(of.mode)[:3] for of in (found, alone)])
+        truth = TRUTHS[1].numbers[:3]
+        modes = np.array([of.mode.numbers[:3] for of in (found, alone)])
         off.append(np.abs(modes - truth).mean(axis=1))
     with_earlier, without = np.mean(open_, axis=0)
     assert with_earlier < 0.7 * without
@@ -92,4 +92,4 @@ def test_without_new_labels_all_shares_are_as_likely():
     found = continued(np.zeros_like(before), before, group, scores)
     fits = fit(before[:, 0], before[:, 1], group, scores, of_size(group))
     assert (np.diag(found.covariance) >= np.diag(fits.covariance) / 3 - 1e-9).all()
-    assert np.isfinite(astuple(found.mode)).all()
+    assert np.isfinite(found.mode.numbers).all()

@@ -1,6 +1,6 @@
 """The prior of the rates of right answers, learnt from the labels."""
 
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,17 +11,15 @@ from scipy import integrate, optimize, special, stats
 from worker.core.empirical import (
     GRID,
     NODE,
-    UNFITTED,
-    WEAK,
-    Hyperparameters,
-    Scores,
     evidence,
     fit,
     fit_to,
     loss,
     prior_of,
+    shared_of,
     times_of,
 )
+from worker.core.hyperparameters import WEAK, Covariate, Hyperparameters, Scores, unfitted
 from worker.core.likelihood import gradient, hessian, terms
 
 
@@ -57,42 +55,57 @@ TRUTHS = [
 SURE = Hyperparameters(-12.0, 1.0, 0.5, 3.0, 0.5, -6.0)  # rates held at their bounds
 
 
-def standardised(h):
+def standardised(h, weak=WEAK):
     """The hyperparameters as the fit sees them."""
-    return (np.array(astuple(h)) - WEAK[:, 0]) / WEAK[:, 1]
+    return (h.numbers - weak[:, 0]) / weak[:, 1]
 
 
-@pytest.mark.parametrize("h", [*TRUTHS, SURE])
+def with_more(scores):
+    """Two further covariates: a half of the cells that is apart, and a number."""
+    rng = np.random.default_rng(4)
+    apart = rng.integers(0, 2, scores.cell.size).astype(np.float64)
+    number = Covariate(rng.normal(0, 1, scores.cell.size), 0.5, 1.0)
+    return replace(scores, more=(Covariate(apart, 0.0, 3.0), number))
+
+
+MORE = replace(TRUTHS[0], weights=(-3.0, 0.4))
+
+
+@pytest.mark.parametrize("h", [*TRUTHS, SURE, MORE])
 def test_the_gradient_is_that_of_finite_differences(h):
     group, scores = pool(n_groups=9)
+    scores = with_more(scores) if h.weights else scores
     right, wrong = labels_of(h, group, scores, np.random.default_rng(3).integers(0, 9, group.size))
     seen = evidence(right, wrong, group, scores)
-    z = standardised(h) + 0.2
+    z = standardised(h, scores.weak) + 0.2
     found = loss(z, seen)[1]
     expected = optimize.approx_fprime(z, lambda q: loss(q, seen)[0], 1e-6)
     assert found == pytest.approx(expected, rel=1e-3, abs=1e-3)
 
 
-@pytest.mark.parametrize("h", [*TRUTHS, SURE])
+@pytest.mark.parametrize("h", [*TRUTHS, SURE, MORE])
 @pytest.mark.parametrize("most", [9, 40])  # labels of a cell: products of factors, gamma functions
 def test_the_hessian_is_that_of_finite_differences(h, most):
     group, scores = pool(n_groups=9)
+    scores = with_more(scores) if h.weights else scores
     n = np.random.default_rng(4).integers(0, most, group.size)
     right, wrong = labels_of(h, group, scores, n)
     seen = replace(evidence(right, wrong, group, scores), times=np.linspace(0.2, 2, 9))
-    p, step = np.array(astuple(h)) + 0.1, 1e-5
+    p, step = h.numbers + 0.1, 1e-5
 
     def slope(at):
         return gradient(terms(at, seen), seen)[1]
 
     found = hessian(terms(p, seen), seen)
-    expected = np.array([slope(p + e) - slope(p - e) for e in step * np.eye(6)]) / (2 * step)
+    steps = step * np.eye(p.size)
+    expected = np.array([slope(p + e) - slope(p - e) for e in steps]) / (2 * step)
     assert found == pytest.approx(expected, rel=1e-5, abs=1e-6 * np.abs(expected).max())
 
 
-def test_the_loss_is_the_marginal_likelihood_with_its_weak_prior():
-    h = TRUTHS[0]
+@pytest.mark.parametrize("h", [TRUTHS[0], MORE])
+def test_the_loss_is_the_marginal_likelihood_with_its_weak_prior(h):
     group, scores = pool(n_groups=3, n_cells=2)
+    scores = with_more(scores) if h.weights else scores
     right, wrong = labels_of(h, group, scores, np.array([0, 3, 5, 1, 0, 0]))
     alpha, beta, node = prior_of(h, scores)
     expected = 0.0
@@ -105,7 +118,7 @@ def test_the_loss_is_the_marginal_likelihood_with_its_weak_prior():
                 n, right[c]
             )
         expected += np.log(by_node.sum())
-    z = standardised(h)
+    z = standardised(h, scores.weak)
     expected -= 0.5 * z @ z
     assert loss(z, evidence(right, wrong, group, scores))[0] == pytest.approx(-expected)
 
@@ -119,6 +132,52 @@ def test_many_labels_tell_what_generated_them(h):
     assert found.d == pytest.approx(h.d, abs=0.25)
     assert found.log_s == pytest.approx(h.log_s, abs=0.5)
     assert found.log_tau == pytest.approx(h.log_tau, abs=0.6)
+
+
+def test_labels_tell_the_weights_of_further_covariates():
+    group, scores = pool(n_groups=200)
+    scores = with_more(scores)
+    found = fit(*labels_of(MORE, group, scores, 12), group, scores, of_size(group))
+    assert found.mode.weights == pytest.approx(MORE.weights, abs=0.25)
+    assert found.mode.b == pytest.approx(MORE.b, abs=0.12)
+    assert (np.diag(found.covariance)[6:] < 0.1**2).all()
+
+
+def test_a_covariate_that_is_0_in_all_cells_says_nothing_and_changes_nothing():
+    group, scores = pool(n_groups=20)
+    right, wrong = labels_of(TRUTHS[0], group, scores, 2)
+    more = replace(scores, more=(Covariate(np.zeros(group.size), 0.0, 3.0),))
+    plain, found = (fit(right, wrong, group, of, of_size(group)) for of in (scores, more))
+    assert found.mode.numbers[:6] == pytest.approx(plain.mode.numbers, abs=1e-6)
+    assert found.mode.weights == (0.0,)
+    assert found.covariance[6, 6] == pytest.approx(9.0)
+    for a, b in zip(
+        prior_of(plain.mode, scores, plain.covariance),
+        prior_of(found.mode, more, found.covariance),
+        strict=True,
+    ):
+        assert a == pytest.approx(b)
+
+
+def test_a_weight_that_no_label_tells_is_uncertain_for_all_groups_together():
+    group, scores = pool(n_groups=20)
+    apart = np.tile(np.arange(8) % 2, 20).astype(np.float64)
+    more = replace(scores, more=(Covariate(apart, 0.0, 3.0),))
+    n = np.where(apart == 0, 4, 0)
+    right, wrong = labels_of(TRUTHS[0], group, scores, n)
+    size = of_size(group)
+    plain, found = (fit(right, wrong, group, of, size) for of in (scores, more))
+    load, other = (
+        shared_of(fitted, of, size, group, 20).load
+        for fitted, of in ((found, more), (plain, scores))
+    )
+    assert (np.linalg.norm(load, axis=1) > np.linalg.norm(other, axis=1)).all()
+    wide, narrow = (
+        spread(*prior_of(fitted.mode, of, fitted.covariance))
+        for fitted, of in ((found, more), (plain, scores))
+    )
+    assert (wide[apart == 1] > 2 * narrow[apart == 1]).all()
+    assert wide[apart == 0] == pytest.approx(narrow[apart == 0], rel=0.05)
 
 
 def test_some_tens_of_labels_overrule_the_belief_that_scores_are_right():
@@ -138,7 +197,8 @@ def test_without_labels_the_weak_prior_decides():
     group, scores = pool(n_groups=3)
     none = np.zeros(group.size, np.int64)
     found = fit(none, none, group, scores, of_size(group))
-    assert astuple(found.mode) == tuple(WEAK[:, 0])
+    assert found.mode == Hyperparameters()
+    assert (found.mode.numbers == WEAK[:, 0]).all()
     assert (found.covariance == np.diag(WEAK[:, 1] ** 2)).all()
 
 
@@ -226,7 +286,8 @@ def spread(alpha, beta, node):
 
 def test_uncertain_hyperparameters_widen_the_prior():
     _, scores = pool(n_groups=3)
-    known, unknown = (prior_of(Hyperparameters(), scores, c) for c in (0 * UNFITTED, UNFITTED))
+    both = np.zeros((6, 6)), unfitted().covariance
+    known, unknown = (prior_of(Hyperparameters(), scores, c) for c in both)
     assert (spread(*unknown) > spread(*known)).all()
     assert [a.tolist() for a in known] == [a.tolist() for a in prior_of(Hyperparameters(), scores)]
 
@@ -241,7 +302,7 @@ def test_any_labels_can_be_fitted(labels, logits):
     n = right.size
     scores = Scores(np.array(logits[:n]), np.array(logits[-n:]))
     found = fit(right, wrong, np.arange(n) // 3, scores, right + wrong)
-    assert np.isfinite(astuple(found.mode)).all()
+    assert np.isfinite(found.mode.numbers).all()
     assert (np.linalg.eigvalsh(found.covariance) > 0).all()
     alpha, beta, _ = prior_of(found.mode, scores, found.covariance)
     assert ((alpha > 0) & (beta > 0) & np.isfinite(alpha + beta)).all()

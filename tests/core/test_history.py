@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from worker.core.belief import Belief
-from worker.core.empirical import UNFITTED, Hyperparameters, Scores, prior_of
+from worker.core.empirical import prior_of
 from worker.core.history import (
     DISCOUNTS,
     Prior,
@@ -18,6 +18,7 @@ from worker.core.history import (
     weight_of_discounts,
     with_history,
 )
+from worker.core.hyperparameters import Hyperparameters, Scores, unfitted
 from worker.core.metrics import Metric
 from worker.core.moments import moments
 from worker.core.posterior import mean
@@ -30,7 +31,9 @@ NONE = np.zeros(5, dtype=np.int64)
 def plain(n_nodes=13):
     """A prior that depends on scores, with the group effect on so many nodes."""
     logits = np.array([0.5, 2.0, -0.5, 1.0, 3.0])
-    alpha, beta, node = prior_of(Hyperparameters(), Scores(logits, np.zeros(5)), UNFITTED)
+    alpha, beta, node = prior_of(
+        Hyperparameters(), Scores(logits, np.zeros(5)), unfitted().covariance
+    )
     return Prior(alpha[:, :n_nodes], beta[:, :n_nodes], node[:n_nodes] / node[:n_nodes].sum())
 
 

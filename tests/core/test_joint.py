@@ -8,17 +8,8 @@ from scipy import special
 
 from worker.core.belief import Belief, group_share
 from worker.core.comparison import region
-from worker.core.empirical import (
-    WEAK,
-    Hyperparameters,
-    Scores,
-    evidence,
-    fit,
-    loss,
-    prior_of,
-    shared_of,
-    times_of,
-)
+from worker.core.empirical import evidence, fit, loss, prior_of, shared_of, times_of
+from worker.core.hyperparameters import WEAK, Hyperparameters, Scores
 from worker.core.metrics import Errors, Metric
 from worker.core.moments import moments
 from worker.core.posterior import draws, highest_density_interval, interval, mean, variance, whole
@@ -152,7 +143,7 @@ def test_draws_of_correlated_groups_keep_their_distributions(small):
     assert (narrow[:, 1] - narrow[:, 0] <= bounds[:, 1] - bounds[:, 0] + 1e-12).all()
 
 
-@pytest.mark.parametrize("n_directions", [1, 2, 3, 4])
+@pytest.mark.parametrize("n_directions", [1, 2, 3, 4, 5, 9])
 def test_the_points_have_the_mean_and_covariance_of_a_standard_normal(n_directions):
     at = points(n_directions, N_POINTS)
     assert np.abs(at.mean(axis=0)).max() < 1e-12
@@ -173,3 +164,14 @@ def test_tails_given_the_points_average_to_the_tail():
     tail = np.linspace(0.01, 0.99, 25)
     for g in range(2):
         assert np.abs(given.tail(g, tail).mean(axis=0) - tail).max() < 0.01
+
+
+def test_of_more_directions_than_points_span_the_least_are_each_group_s_own():
+    axes = np.linalg.qr(np.random.default_rng(2).normal(size=(6, 6)))[0]
+    load = axes * np.array([0.6, 0.5, 0.4, 0.3, 0.05, 0.02])
+    given = Given.at(load, 8)
+    assert given.n_points == 8
+    assert given.shift.mean(axis=1) == pytest.approx(0.0)
+    assert (given.shift**2).mean(axis=1) + given.own**2 == pytest.approx(1.0)
+    along = load[:, :4]
+    assert given.shift @ given.shift.T / 8 == pytest.approx(along @ along.T)

@@ -5,7 +5,8 @@ import pytest
 from scipy import special
 
 from worker.core.belief import Belief
-from worker.core.empirical import Hyperparameters, Scores, fit, prior_of
+from worker.core.empirical import fit, prior_of
+from worker.core.hyperparameters import Hyperparameters, Scores
 from worker.core.posterior import mean
 from worker.core.siblings import levels
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from worker.core import empirical
 from worker.core.belief import Belief
-from worker.core.empirical import Hyperparameters, Scores
+from worker.core.hyperparameters import Hyperparameters, Scores, unfitted
 from worker.core.question import Question
 from worker.core.strategies.models import for_each
 from worker.core.supposing import retallied
@@ -28,7 +28,7 @@ def labels_of_groups(seed: int) -> np.ndarray:
     group = np.repeat(np.arange(GROUPS), STRATA)
     views = [of_model(layout, m, group, GROUPS) for m in range(2)]
     scores = Scores(layout.logit[:, 0], np.zeros(group.size))
-    alpha, beta, node = empirical.prior_of(Hyperparameters(), scores, empirical.UNFITTED)
+    alpha, beta, node = empirical.prior_of(Hyperparameters(), scores, unfitted().covariance)
     none = np.zeros(group.size, np.int64)
     part = Belief(group, layout.size, none, none, alpha, beta, GROUPS, "finite", node)
     accuracy = np.array([0.80, 0.80, 0.95, 0.95])[group]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from worker.core.views import Layout, Queue, of_difference, of_model
+from worker.core.views import Layout, Queue, apart_from, of_difference, of_model
 
 # Cell 0 is one portion; cell 1 is shared by three, of two groups of the first model.
 CELL = np.array([0, 1, 1, 1])
@@ -25,6 +25,13 @@ def test_a_row_is_a_cell_s_part_in_one_group_with_the_labels_of_its_portions():
     assert view.counts(TALLY).tolist() == [[2, 1], [1, 1], [1, 3]]
     assert of_model(SHARED, 1, GROUP, 2).counts(TALLY).tolist() == [[2, 1], [1, 1], [1, 3]]
     assert view.means(SHARED.logit[:, 0], SHARED) == pytest.approx([2, 1, (-5 + 12) / 7])
+
+
+def test_how_many_of_the_other_models_disagree_is_known_of_every_portion():
+    block = np.array([[0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 1, 2]])
+    layout = Layout(SIZE, block, np.zeros((4, 3)))
+    found = [apart_from(layout, model).tolist() for model in range(3)]
+    assert found == [[0, 0.5, 1, 1], [0, 1, 0.5, 1], [0, 0.5, 0.5, 1]]
 
 
 def test_a_difference_counts_shared_cells_by_group_and_knows_where_models_agree():

@@ -5,7 +5,8 @@ import pytest
 
 from worker.core import laws
 from worker.core.belief import Belief, group_size
-from worker.core.empirical import UNFITTED, Hyperparameters, Scores, prior_of
+from worker.core.empirical import prior_of
+from worker.core.hyperparameters import Hyperparameters, Scores, unfitted
 from worker.core.laws import law_of_group, laws_of_groups
 from worker.core.metrics import Metric
 from worker.core.posterior import marginal, marginals
@@ -28,7 +29,7 @@ def wide(seed: int, n_groups: int = N_GROUPS, metric: str = "accuracy", labels: 
     scores = Scores(
         rng.normal(1.5, 1, group.size), np.repeat(rng.normal(0, 0.5, n_groups), N_CELLS)
     )
-    alpha, beta, node = prior_of(Hyperparameters(), scores, UNFITTED)
+    alpha, beta, node = prior_of(Hyperparameters(), scores, unfitted().covariance)
     kind = Metric(metric, score=rng.uniform(0.5, 1, group.size)) if metric == "bias" else Metric()
     return Belief(group, size, right, wrong, alpha, beta, n_groups, node=node, metric=kind)
 

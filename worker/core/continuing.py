@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.empirical import Fit, Hyperparameters, Scores, evidence, fit_to, times_of
+from worker.core.empirical import evidence, fit_to, times_of
+from worker.core.hyperparameters import Fit, Hyperparameters, Scores
 from worker.core.likelihood import Evidence
 
 Floats = NDArray[np.float64]
@@ -56,13 +57,13 @@ def fit_continued(
         fitting[i] = told - alone[i]
     weight = np.exp(fitting - fitting.max())
     weight /= weight.sum()
-    modes = np.array([_numbers(found.mode) for found in fits])
+    modes = np.array([found.mode.numbers for found in fits])
     mean = weight @ modes
     covariance = sum(
         w * (found.covariance + np.outer(mode - mean, mode - mean))
         for w, found, mode in zip(weight, fits, modes, strict=True)
     )
-    return Fit(Hyperparameters(*mean.tolist()), np.asarray(covariance))
+    return Fit(Hyperparameters.of(mean), np.asarray(covariance))
 
 
 def _stacked(
@@ -72,12 +73,9 @@ def _stacked(
     before = before if share else np.zeros_like(before)
     both = np.concatenate([new, before])
     n_groups = int(group[-1]) + 1 if group.size else 0
-    twice = Scores(np.tile(scores.cell, 2), np.tile(scores.group, 2))
+    more = tuple(replace(one, x=np.tile(one.x, 2)) for one in scores.more)
+    twice = Scores(np.tile(scores.cell, 2), np.tile(scores.group, 2), more)
     of = np.concatenate([group, group + n_groups])
     seen = evidence(both[:, 0], both[:, 1], of, twice)
     times = [times_of(of_one.sum(axis=1), size, group) for of_one in (new, before)]
     return replace(seen, times=np.concatenate([times[0], share * times[1]]))
-
-
-def _numbers(h: Hyperparameters) -> Floats:
-    return np.array([h.a, h.b, h.d, h.log_s, h.log_tau, h.log_lapse])

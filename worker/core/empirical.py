@@ -5,12 +5,13 @@ beyond it, and how far cells stray from both, is fitted to the labels; groups sh
 overconfident or underconfident classifier is corrected after some tens of labels.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from worker.core.hyperparameters import Fit, Hyperparameters, Scores, curve_places, unfitted
 from worker.core.likelihood import (
     GRID,
     LEAST_RATE,
@@ -28,7 +29,7 @@ from worker.core.shared import Shared
 Floats = NDArray[np.float64]
 
 _POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
-_CURVE_AND_TAU = np.ix_([0, 1, 2, 4], [0, 1, 2, 4])
+_TAU = 4  # its place among the hyperparameters
 _OF_SCALE = 0.16  # variance of the log of a Student's t's random scale, 4 degrees of freedom
 _FAR = 8.0  # standard deviations: no fit ends there, but a step of the search may
 _NEAR = 1.0  # gradient from which on Newton's steps are safe, and shorter
@@ -38,69 +39,16 @@ _LEAST_CURVATURE = 0.1
 _SETTLED = 1e-6  # twice what the loss would still lose: a thousandth, squared
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """What the classifier's scores say of the cells, before any label.
-
-    cell: (C,) mean logit score of each cell's items. group: (C,) mean logit score of the items of
-    its group, less that of the pool. Both 0 where there are no scores.
-    """
-
-    cell: Floats
-    group: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Hyperparameters:
-    """theta_c | u ~ Beta(s_c mu, s_c (1 - mu)), u of `shared.effect_density`, where
-    mu = (1 - lapse) expit(a + b cell + d group + tau u), s_c = s (4 m (1 - m))^-1/2, m = mu(u = 0).
-
-    The lapse is the share of items that are wrong however sure the classifier is: wrong labels,
-    and confident mistakes. Without it the curve promises that the surest items hold no error at
-    all, and a group with a handful of them is told apart wrongly, and with confidence.
-
-    Cells whose accuracy is near 0 or 1 lie closer to the curve than others (s_c grows), but not as
-    close as a constant deviation of the logit would have it; so found on eight published sets of
-    predictions, where it also makes s nearly the same in all of them.
-    """
-
-    a: float = 0.0
-    b: float = 0.9
-    d: float = 0.2
-    log_s: float = 4.0
-    log_tau: float = -1.5
-    log_lapse: float = -6.0
-
-
-# Weak normal priors (mean, standard deviation) on the six, in their order: enough to hold the fit
-# while labels are few, to be overruled by some tens of them. Means and spreads are those of the
-# eight sets' own fits, rounded and widened, those of a and b until a classifier is still believed
-# that is twice as sure as it says, or that is right where it says that it does not know
-# (`make calibration`, underconfident and 20 Newsgroups).
-WEAK = np.array([[0.0, 2.0], [0.9, 1.0], [0.2, 0.5], [4.0, 1.0], [-1.5, 0.8], [-6.0, 1.0]])
-
-
-CERTAIN = np.zeros((6, 6))
-UNFITTED = np.diag(WEAK[:, 1] ** 2)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fit:
-    """The likeliest hyperparameters, and how uncertain they are: their covariance (6, 6)."""
-
-    mode: Hyperparameters
-    covariance: Floats
-
-
 def prior_of(
     h: Hyperparameters,
     scores: Scores,
-    covariance: Floats = CERTAIN,
+    covariance: Floats | None = None,
     level: tuple[Floats, Floats] | None = None,
 ) -> tuple[Floats, Floats, Floats]:
     """alpha (C, U), beta (C, U) and node (U,) of the prior that the hyperparameters describe.
 
     Args:
+        covariance: (6 + K, 6 + K) of the hyperparameters; None if they are known.
         level: (C,) what siblings say of the group effect of each cell's group: how far it is
             shifted, in logits, and what is left of its variance (`worker.core.siblings`).
 
@@ -108,13 +56,15 @@ def prior_of(
     to the group effect's, and the lapse, 1 / s and tau^2 take their means under log-normals. What
     of that is the same for all groups, says `shared_of`.
     """
-    x = np.stack([np.ones(scores.cell.size), scores.cell, scores.group])
-    of_curve = np.einsum("ic,ij,jc->c", x, covariance[:3, :3], x)
-    of_s, _, of_lapse = np.diag(covariance)[3:]
+    x, n = scores.x, len(scores.weak)
+    covariance = np.zeros((n, n)) if covariance is None else covariance
+    at = curve_places(len(x))
+    of_curve = np.einsum("ic,ij,jc->c", x, covariance[np.ix_(at, at)], x)
+    of_s, _, of_lapse = np.diag(covariance)[3:6]
     shift, left = (0.0, 1.0) if level is None else (level[0][:, None], level[1])
     tau = _sd_of_effect(h, covariance, np.maximum(of_curve, 0.0), left)
     lapse = np.exp(h.log_lapse + of_lapse / 2)
-    centre = (h.a * x[0] + h.b * x[1] + h.d * x[2])[:, None]
+    centre = h.curve(x)[:, None]
     mu = rate_of(special.expit(centre + shift + tau[:, None] * GRID), lapse)
     s = np.exp(h.log_s - of_s / 2) * closeness(rate_of(special.expit(centre), lapse))
     return s * mu, s * (1 - mu), NODE
@@ -143,13 +93,14 @@ def shared_of(
         independent hierarchical models" (1989), who keep the first two moments; here the nodes of
         every group are weighed given the curve, and averaged over it.
     """
-    h, x = fit.mode, np.stack([np.ones(scores.cell.size), scores.cell, scores.group])
-    spread, axes = np.linalg.eigh(fit.covariance[_CURVE_AND_TAU])
-    root = axes * np.sqrt(np.maximum(spread, 0.0))  # (4, 4)
-    along = root[:3].T @ x  # (4, C) logits
+    h, x = fit.mode, scores.x
+    at = [*curve_places(len(x)), _TAU]
+    spread, axes = np.linalg.eigh(fit.covariance[np.ix_(at, at)])
+    root = axes * np.sqrt(np.maximum(spread, 0.0))  # (4 + K, 4 + K)
+    along = root[:-1].T @ x  # (4 + K, C) logits
     left = 1.0 if level is None else level[1]
     sd = _sd_of_effect(h, fit.covariance, (along**2).sum(axis=0), left)
-    middle = special.expit(h.a + h.b * scores.cell + h.d * scores.group)
+    middle = special.expit(h.curve(x))
     slope = size * np.maximum(middle * (1 - middle), LEAST_RATE)
 
     def of_groups(cells: Floats) -> Floats:
@@ -158,14 +109,14 @@ def shared_of(
     whole = np.maximum(of_groups(sd), 1e-300)
     load = np.stack([of_groups(cells) for cells in along], axis=1) / whole[:, None]
     tau = of_groups(np.sqrt(left) * np.ones(group.size)) / whole * np.exp(h.log_tau)
-    return Shared(load, tau[:, None] * np.exp(_POINTS * np.sqrt(_OF_SCALE)), root[3], GRID)
+    return Shared(load, tau[:, None] * np.exp(_POINTS * np.sqrt(_OF_SCALE)), root[-1], GRID)
 
 
 def _sd_of_effect(
     h: Hyperparameters, covariance: Floats, of_curve: Floats, left: Floats | float
 ) -> Floats:
     """(C,) standard deviation of curve and group effect together, in logits."""
-    sd: Floats = np.sqrt(left * np.exp(2 * (h.log_tau + covariance[4, 4])) + of_curve)
+    sd: Floats = np.sqrt(left * np.exp(2 * (h.log_tau + covariance[_TAU, _TAU])) + of_curve)
     return sd
 
 
@@ -178,21 +129,27 @@ def evidence(
     return Evidence(
         each=rising(np.concatenate([right[at], wrong[at]])),
         both=rising(right[at] + wrong[at]),
-        x=np.stack([np.ones(at.size), scores.cell[at], scores.group[at]]),
+        x=scores.x.take(at, axis=1),
+        weak=scores.weak,
         begin=np.flatnonzero(np.diff(of, prepend=-1)),
         of=np.cumsum(np.diff(of, prepend=of[:1]) > 0),
     )
 
 
 def loss(z: Floats, seen: Evidence) -> tuple[float, Floats]:
-    """Minus the log of the hyperparameters' marginal posterior density, and its gradient (6,).
+    """Minus the log of the hyperparameters' marginal posterior density, and its gradient.
 
     Args:
-        z: (6,) the hyperparameters, in their order, in standard deviations of their weak prior from
-            its mean: so all of them are of one size, which the fit needs.
+        z: (6 + K,) the hyperparameters, in their order, in standard deviations of their weak prior
+            from its mean: so all of them are of one size, which the fit needs.
     """
-    log_likelihood, slope = gradient(terms(WEAK[:, 0] + WEAK[:, 1] * z, seen), seen)
-    return 0.5 * float(z @ z) - log_likelihood, z - slope * WEAK[:, 1]
+    log_likelihood, slope = gradient(terms(_numbers(z, seen), seen), seen)
+    return 0.5 * float(z @ z) - log_likelihood, z - slope * seen.weak[:, 1]
+
+
+def _numbers(z: Floats, seen: Evidence) -> Floats:
+    numbers: Floats = seen.weak[:, 0] + seen.weak[:, 1] * z
+    return numbers
 
 
 def times_of(
@@ -244,24 +201,25 @@ def fit(
 def fit_to(seen: Evidence) -> tuple[Fit, float]:
     """`fit`, and the logarithm of the labels' marginal likelihood (Laplace)."""
     if not seen.begin.size:
-        return Fit(Hyperparameters(), UNFITTED), 0.0
+        return unfitted(seen.weak), 0.0
     # The likelihood may have several peaks: to which of them it goes is decided here.
+    n = len(seen.weak)
     found = optimize.minimize(
-        loss, np.zeros(6), args=(seen,), jac=True, method="L-BFGS-B", bounds=[(-_FAR, _FAR)] * 6,
+        loss, np.zeros(n), args=(seen,), jac=True, method="L-BFGS-B", bounds=[(-_FAR, _FAR)] * n,
         options={"gtol": _NEAR},
     )  # fmt: skip
     z, least, curvature = _settled(found.x, seen)
-    mode = Hyperparameters(*(WEAK[:, 0] + WEAK[:, 1] * z).tolist())
     values, axes = np.linalg.eigh(curvature)
     # The weak priors alone curve it by 1 in every direction; where the likelihood curves the other
     # way, as it may far from its own peak, they are what is left.
     covariance = (axes / np.maximum(values, 1.0)) @ axes.T
     told = float(np.linalg.slogdet(covariance)[1]) / 2 - least
-    return Fit(mode, WEAK[:, 1:] * covariance * WEAK[:, 1]), told
+    scale = seen.weak[:, 1]
+    return Fit(Hyperparameters.of(_numbers(z, seen)), scale[:, None] * covariance * scale), told
 
 
 def _settled(z: Floats, seen: Evidence) -> tuple[Floats, float, Floats]:
-    """The minimum of `loss` that z is near to, its value and its curvature (6, 6): Newton's steps.
+    """The minimum of `loss` that z is near to, its value and its curvature: Newton's steps.
 
     They end where the next one would be of a thousandth of a standard deviation.
     """
@@ -281,8 +239,8 @@ def _settled(z: Floats, seen: Evidence) -> tuple[Floats, float, Floats]:
 
 
 def _expanded(z: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
-    """`loss` and its curvature (6, 6)."""
-    at = terms(WEAK[:, 0] + WEAK[:, 1] * z, seen)
+    """`loss` and its curvature (6 + K, 6 + K)."""
+    at, scale = terms(_numbers(z, seen), seen), seen.weak[:, 1]
     log_likelihood, slope = gradient(at, seen)
-    bent = WEAK[:, 1:] * hessian(at, seen) * WEAK[:, 1]
-    return 0.5 * float(z @ z) - log_likelihood, z - slope * WEAK[:, 1], np.eye(6) - bent
+    bent = scale[:, None] * hessian(at, seen) * scale
+    return 0.5 * float(z @ z) - log_likelihood, z - slope * scale, np.eye(z.size) - bent

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 def joint_loadings(b: Belief) -> Floats:
     """(G, R) loadings of the groups' normal scores on what is shared; R = 0 if nothing is."""
-    if b.shared is None:
+    if b.shared is None and not b.parts:
         return np.zeros((b.n_groups, 0))
     if "loadings" not in b._memo:
         known = moments_of_value(b)

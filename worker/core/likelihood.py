@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from worker.core.hyperparameters import curve_places
 from worker.core.rising import Rising, bend_of_rising, log_rising
 from worker.core.shared import effect_density
 
@@ -22,9 +23,9 @@ NODE /= NODE.sum()
 _LOG_NODE = np.log(NODE)
 
 LEAST_RATE = 1e-4
-# Which of four moves with each hyperparameter: the curve's centre (with three, by what scores say
-# of the cell), log s, the group's effect, log lapse.
-_MOVED = np.array([0, 0, 0, 1, 2, 3])
+# Which of four moves with each of the first six hyperparameters: the curve's centre (with three, by
+# what scores say of the cell; with all that follow, too), log s, the group's effect, log lapse.
+_MOVED = (0, 0, 0, 1, 2, 3)
 
 
 def rate_of(curve: Floats, lapse: float) -> Floats:
@@ -45,11 +46,15 @@ def _moves(rate: Floats) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """The labelled cells: their counts (c,), what scores say of them (3, c), and their groups."""
+    """The labelled cells: their counts (c,), their covariates (3 + K, c), and their groups.
+
+    weak: (6 + K, 2) as of `Scores`.
+    """
 
     each: Rising  # (2 c,) right answers of all cells, then wrong ones
     both: Rising
     x: Floats
+    weak: Floats
     begin: NDArray[np.intp]  # where each group with labels begins
     of: NDArray[np.intp]  # (c,) which of these groups
     times: Floats | float = 1.0  # (g,) how often each of these groups counts, (g,) or all alike
@@ -85,9 +90,9 @@ class Terms:
 
 
 def terms(p: Floats, seen: Evidence) -> Terms:
-    """Work out the log of the labels' marginal likelihood under the hyperparameters p (6,)."""
+    """Work out the log of the labels' marginal likelihood under the hyperparameters p (6 + K,)."""
     effect, lapse = np.exp(p[4]) * GRID, float(np.exp(p[5]))
-    centre, n = (p[:3] @ seen.x)[:, None], len(seen.of)
+    centre, n = (p[curve_places(len(seen.x))] @ seen.x)[:, None], len(seen.of)
     curve, middle = special.expit(centre + effect), special.expit(centre)
     mu, m = rate_of(curve, lapse), rate_of(middle, lapse)
     moves, m_moves = _moves(mu), _moves(m)
@@ -123,7 +128,7 @@ def terms(p: Floats, seen: Evidence) -> Terms:
 
 
 def gradient(t: Terms, seen: Evidence) -> tuple[float, Floats]:
-    """The log likelihood, and how it moves with each hyperparameter (6,)."""
+    """The log likelihood, and how it moves with each hyperparameter (6 + K,)."""
     with_mu, with_s = t.weight * t.with_mu, (t.weight * t.with_s).sum(axis=1)
     with_m = with_s * t.per_m[:, 0]
     (mu, m), (mu_lapse, m_lapse) = t.by_centre, t.by_lapse
@@ -131,27 +136,30 @@ def gradient(t: Terms, seen: Evidence) -> tuple[float, Floats]:
     with_centre = slope.sum(axis=1) + with_m * m[:, 0]
     with_lapse = np.vdot(with_mu, mu_lapse) + with_m @ m_lapse[:, 0]
     effect = slope.sum(axis=0) @ t.effect
-    return t.value, np.array([*(seen.x @ with_centre), with_s.sum(), effect, with_lapse])
+    with_curve = seen.x @ with_centre
+    others = with_s.sum(), effect, with_lapse
+    return t.value, np.array([*with_curve[:3], *others, *with_curve[3:]])
 
 
 def hessian(t: Terms, seen: Evidence) -> Floats:
-    """(6, 6) second derivatives of the log likelihood in the hyperparameters.
+    """(6 + K, 6 + K) second derivatives of the log likelihood in the hyperparameters.
 
     Source:
         Louis, "Finding the observed information matrix when using the EM algorithm" (1982): of a
         mixture over nodes the mean of the second derivatives, and the covariance of the first.
     """
-    design = np.concatenate([seen.x, np.ones((3, len(t.s)))])
+    design = np.concatenate([seen.x[:3], np.ones((3, len(t.s))), seen.x[3:]])
+    at = [*_MOVED, *(0 for _ in seen.x[3:])]
     (mu, m), (mu_lapse, m_lapse) = t.by_centre, t.by_lapse
     slope = t.with_mu * mu
     moved = np.stack([
         slope + t.with_s * t.per_m * m, t.with_s, slope * t.effect,
         t.with_mu * mu_lapse + t.with_s * t.per_m * m_lapse,
     ])  # fmt: skip
-    moved = np.add.reduceat(design[:, :, None] * moved[_MOVED], seen.begin, axis=1)  # (6, g, U)
+    moved = np.add.reduceat(design[:, :, None] * moved[at], seen.begin, axis=1)  # (6 + K, g, U)
     mean = (moved * t.shares).sum(axis=2)
-    spread = (moved * np.sqrt(t.times * t.shares)).reshape(6, -1)
-    curved = _of_cells(t, seen)[_MOVED][:, _MOVED]
+    spread = (moved * np.sqrt(t.times * t.shares)).reshape(len(at), -1)
+    curved = _of_cells(t, seen)[at][:, at]
     bent: Floats = np.einsum("ic,jc,ijc->ij", design, design, curved)
     bent += spread @ spread.T - (mean * t.times[:, 0]) @ mean.T
     return bent

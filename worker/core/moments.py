@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from worker.core.belief import Belief, cells_of, filled_groups, group_size
 from worker.core.calibration import calibration_error
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 
 # A group worked out alone takes as long as so many (cells x nodes) worked out together.
 _OVERHEAD = 2500
+_MOVED = ("moved", "rate_moved")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +68,9 @@ def moments(b: Belief) -> Moments:
         if b.judged is not None:
             b._memo["moments"] = _of_votes(b, b.judged)
             return b._memo["moments"]  # type: ignore[no-any-return]
+        if b.parts:
+            b._memo["moments"] = _side_by_side([moments(part) for part in b.parts])
+            return b._memo["moments"]  # type: ignore[no-any-return]
         base: tuple[Moments, tuple[int, ...]] | None = b._memo.pop("stale_moments", None)
         known = _fresh(b) if base is None else _refreshed(b, *base)
         b._memo["moments"] = _in_doubt(b, known) if b.variants else known
@@ -88,6 +93,19 @@ def _of_votes(b: Belief, judged: Known) -> Moments:
         rate_moved=np.zeros((b.group.size, 0)),
         total=(float(total.mean()), float(total.var())),
     )
+
+
+def _side_by_side(of: list[Moments]) -> Moments:
+    """Those of beliefs that lie end to end and share nothing with one another."""
+
+    def all_of(name: str) -> Floats:
+        return np.concatenate([getattr(one, name) for one in of])
+
+    moved, rate_moved = (block_diag(*(getattr(one, name) for one in of)) for name in _MOVED)
+    return Moments(
+        all_of("mean"), all_of("variance"), all_of("drop"), all_of("rate"), all_of("weight"),
+        all_of("between"), moved, rate_moved,
+    )  # fmt: skip
 
 
 def carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:

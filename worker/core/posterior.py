@@ -74,6 +74,8 @@ def marginals(b: Belief) -> list[Marginal | None]:
     population, the Beta for the infinite one with one cell and one node a group. Otherwise 2,000
     posterior draws, always the same ones for the same tally.
     """
+    if b.parts:
+        return [law for part in b.parts for law in marginals(part)]
     if "marginals" not in b._memo:
         before, stale = b._memo.pop("stale_marginals", (None, range(b.n_groups)))
         laws: list[Marginal | None] = [None] * b.n_groups if before is None else before.copy()

@@ -122,11 +122,12 @@ class Given:
         """The loadings at some points of what is shared.
 
         Along the principal axes of the loadings; those on which no group moves by a hundredth are
-        left out.
+        left out, and the least ones beyond half as many as points, which span no more: a group's
+        part along them is taken to be its own.
         """
         axes = np.linalg.svd(load, full_matrices=False)[2]
         along = load @ axes.T
-        along = along[:, np.abs(along).max(axis=0) > 0.01]
+        along = along[:, np.abs(along).max(axis=0) > 0.01][:, : n_points // 2]
         if not along.shape[1]:
             return cls.nothing(len(load))
         return cls(along @ points(along.shape[1], n_points).T, own_part(along))
@@ -164,7 +165,7 @@ class Given:
 def points(n_directions: int, n: int) -> Floats:
     """(n, R) points of a standard normal, of mean 0 and covariance 1, the same ones every time.
 
-    Every point has its mirror image among them; n is even.
+    Every point has its mirror image among them; n is even, and at least 2 R.
 
     Source: the Kronecker sequence of the powers of 1 / phi_R, phi_R^(R + 1) = phi_R + 1 (Roberts
     2018), through the normal quantiles.

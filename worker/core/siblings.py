@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.empirical import Hyperparameters, Scores
+from worker.core.hyperparameters import Hyperparameters, Scores
 from worker.core.likelihood import closeness, rate_of
 from worker.core.rising import log_rising, rising
 
@@ -84,7 +84,7 @@ def _likelihoods(
 ) -> Floats:
     """(G, E) log likelihood of each group's labels, by its effect."""
     at = np.flatnonzero(right + wrong)
-    centre = (h.a + h.b * scores.cell[at] + h.d * scores.group[at])[:, None]
+    centre = h.curve(scores.x[:, at])[:, None]
     lapse = float(np.exp(h.log_lapse))
     mu = rate_of(special.expit(centre + tau * _EFFECT), lapse)
     s = np.exp(h.log_s) * closeness(rate_of(special.expit(centre), lapse))

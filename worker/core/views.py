@@ -226,6 +226,13 @@ def fused_logit(layout: Layout, model: int) -> Floats:
     return fused
 
 
+def apart_from(layout: Layout, model: int) -> Floats:
+    """(P,) the share of the other models that predict another class than one does, in [0, 1]."""
+    own = layout.block[:, [model]]
+    apart: Floats = (layout.block != own).sum(axis=1) / max(layout.block.shape[1] - 1, 1)
+    return apart
+
+
 def plausible_shares(layout: Layout) -> Floats:
     """(P, O) how likely each outcome is by all scores together, for pools that are made up."""
     share = np.zeros((layout.size.size, layout.n_outcomes))

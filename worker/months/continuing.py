@@ -14,7 +14,6 @@ from worker.core import empirical
 from worker.core.belief import Belief
 from worker.core.continuing import fit_continued, log_evidence
 from worker.core.counts import LawCache
-from worker.core.empirical import Fit, Hyperparameters
 from worker.core.history import (
     DISCOUNTS,
     Prior,
@@ -24,6 +23,7 @@ from worker.core.history import (
     no_rate,
     with_history,
 )
+from worker.core.hyperparameters import Fit, Hyperparameters
 from worker.core.supposing import replaced, with_prior, with_tally
 from worker.judgements.outcomes import Outcomes, count
 from worker.plan import Plan
@@ -157,13 +157,11 @@ def _plausible(plain: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> li
     told, counts = scores(pool), _right_or_wrong(labels)
     found = empirical.fit(counts[:, 0], counts[:, 1], pool.cell_group, told, pool.cell_size)
     best = with_prior(plain, *believing.prior_for(meaning, pool, found.mode, found.covariance))
-    mode = np.array([getattr(found.mode, name) for name in Hyperparameters.__slots__])
     rng = np.random.default_rng(_N_PLAUSIBLE)
-    drawn = rng.multivariate_normal(mode, found.covariance, _N_PLAUSIBLE, method="eigh")
-    priors = [
-        believing.prior_for(meaning, pool, Hyperparameters(*h.tolist()), empirical.CERTAIN)
-        for h in drawn
-    ]
+    drawn = rng.multivariate_normal(
+        found.mode.numbers, found.covariance, _N_PLAUSIBLE, method="eigh"
+    )
+    priors = [believing.prior_for(meaning, pool, Hyperparameters.of(h)) for h in drawn]
     return [best, *(with_prior(plain, *prior) for prior in priors)]
 
 

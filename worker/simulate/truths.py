@@ -13,7 +13,8 @@ from worker.believing import scores
 from worker.core.belief import Belief
 from worker.core.confusion import confusion_mean
 from worker.core.drawing import dirichlets, draw_cells
-from worker.core.empirical import WEAK, Hyperparameters, prior_of
+from worker.core.empirical import prior_of
+from worker.core.hyperparameters import Hyperparameters
 from worker.core.posterior import mean
 from worker.core.supposing import with_prior, with_tally
 from worker.months.continuing import drawn_prior
@@ -49,8 +50,9 @@ def plausible_prior(assessment: Assessment, rng: Rng) -> Belief:
     if assessment.pool.since is not None:
         return drawn_prior(assessment.plan, assessment.pool, assessment.meaning, rng)
     if assessment.plan.prior.kind == "empirical" and not prior.metric.pooled:
-        drawn = WEAK[:, 0] + WEAK[:, 1] * rng.standard_normal(len(WEAK))
-        of_cells = prior_of(Hyperparameters(*drawn.tolist()), scores(assessment.pool))
+        known = scores(assessment.pool)
+        drawn = known.weak[:, 0] + known.weak[:, 1] * rng.standard_normal(len(known.weak))
+        of_cells = prior_of(Hyperparameters.of(drawn), known)
         return with_prior(prior, *of_cells)
     return prior
 

@@ -150,6 +150,9 @@ def test_the_worst_group_of_each_model_is_found_with_the_same_labels(tmp_path):
     (decided,) = [json.loads(text) for text in ledger.decisions()]
     chosen = [row for row in decided["models"]["groups"] if row["is_chosen"]]
     assert [(row["model"], row["group"]) for row in chosen] == [("old", "dog"), ("new", "dog")]
+    numbers = ("mean", "low", "high", "labelled")
+    own = [[row[name] for name in numbers] for row in decided["models"]["groups"]]
+    assert [[row[name] for name in numbers] for row in decided["groups"]] == own
     of_old = sum(r["labelled"] for r in decided["models"]["groups"] if r["model"] == "old")
     assert of_old == decided["labels"]
     report = gather(work, header, ledger)

@@ -20,7 +20,8 @@ from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, write_plan
 from worker.assessment import Assessment, assess
 from worker.believing import scores
 from worker.core.belief import group_share
-from worker.core.empirical import Hyperparameters, prior_of
+from worker.core.empirical import prior_of
+from worker.core.hyperparameters import Hyperparameters
 from worker.core.posterior import mean
 from worker.core.question import Question
 from worker.core.supposing import with_prior
