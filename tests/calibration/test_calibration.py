@@ -7,25 +7,13 @@ import pytest
 from tests.calibration.rows import row_of
 from tests.calibration.trying import SHORT, Job, rows_of
 
-# Known to be wrong: statistic, and what plans. Take a line out with its cure.
-STILL_WRONG: tuple[tuple[str, str], ...] = (
-    # that models disagree on an item says more of it than their scores, and is not believed yet
-    ("group", "worst of each model"),
-    ("model's own group", "worst of each model"),
-    ("overall interval", "worst of each model"),
-)
-
-
-def is_known(statistic: str, way: str) -> bool:
-    return any(statistic.startswith(name) and plan in way for name, plan in STILL_WRONG)
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("job", SHORT, ids=lambda job: f"{job.way} on {job.kind}")
 def test_what_is_published_is_as_sure_as_it_says(job: Job):
     rows = rows_of(job)
     assert rows
-    assert not [row for row in rows if row.fails and not is_known(row.statistic, row.way)]
+    assert not [row for row in rows if row.fails]
 
 
 def test_a_row_fails_only_where_chance_cannot_explain_it():
