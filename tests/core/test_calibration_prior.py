@@ -15,6 +15,7 @@ from worker.core.hyperparameters import Hyperparameters, Scores
 from worker.core.metrics import Metric
 from worker.core.moments import moments
 from worker.core.posterior import draws, interval, whole
+from worker.core.rewards import squared_error
 from worker.core.supposing import with_prior
 
 SHORT = os.environ.get("ASSAY_SLOW") == "0"
@@ -64,6 +65,20 @@ def test_several_sets_of_labels_lay_out_the_same_prior():
 
 
 @pytest.mark.parametrize("truth", ["calibrated", "shift -1.2"])
+def test_the_error_that_is_expected_is_no_smaller_for_believing_the_classifier_calibrated(truth):
+    pool = pool_of(truth)
+    b = at_once(pool, 100, np.random.default_rng(6))
+    off = with_prior(b, b.alpha[:, :-1], b.beta[:, :-1], b.node[:-1] / b.node[:-1].sum())
+    said = whole(b)[0]
+    by_all, if_off = (
+        variance + (mean - said) ** 2 for mean, variance in (moments(b).total, moments(off).total)
+    )
+    assert squared_error(b) == pytest.approx(max(by_all, if_off), rel=1e-6)
+    if truth == "calibrated":
+        assert if_off > 1.5 * by_all
+
+
+@pytest.mark.parametrize("truth", ["calibrated", "shift -1.2"])
 def test_what_is_published_is_what_the_draws_say(truth):
     pool = pool_of(truth)
     for n in (20, 200):
@@ -72,7 +87,8 @@ def test_what_is_published_is_what_the_draws_say(truth):
         mean, variance = moments(b).total
         assert mean == pytest.approx(drawn.mean(), abs=0.1 * drawn.std())
         assert np.sqrt(variance) == pytest.approx(drawn.std(), rel=0.1)
-        _, low, high = whole(b)
+        median, low, high = whole(b)
+        assert median == pytest.approx(np.median(drawn), abs=0.02 * drawn.std())
         assert ((low - 1e-9 <= drawn) & (drawn <= high + 1e-9)).mean() >= 0.95
         assert high - low <= np.diff(np.quantile(drawn, [0.025, 0.975])) + 1e-9
 

@@ -1,9 +1,12 @@
 """What `assay` labels, and that it is never without chance."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
-from worker.core.belief import Belief, unlabelled
+from tests.core.scored import beliefs, made
+from worker.core.belief import Belief, group_share, unlabelled
 from worker.core.metrics import Metric
 from worker.core.moments import moments
 from worker.core.question import Question
@@ -87,6 +90,13 @@ def test_estimating_it_labels_what_lowers_the_squared_error_most():
     expected = EXPLORE * left / left.sum()
     expected[question_drop(b).argmax()] += 1 - EXPLORE
     assert share == pytest.approx(expected, abs=0.04)
+
+
+def test_labels_for_the_ece_of_a_pool_lie_as_its_items_do_and_not_at_the_ends_of_its_curve():
+    pool = made("uniform", "temperature .8", 3_000, np.random.default_rng(1))
+    b = next(islice(beliefs(pool, "assay", np.random.default_rng(2)), 199, None))
+    due = 200 * group_share(b)
+    assert np.bincount(b.group, b.right + b.wrong) == pytest.approx(due, abs=0.4 * due.min())
 
 
 def test_within_the_group_it_labels_the_cell_that_sharpens_most_and_now_and_then_any_item():

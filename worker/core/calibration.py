@@ -4,10 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.belief import Belief
-from worker.core.parts import Part
+from worker.core.belief import Belief, filled_groups, group_size
+from worker.core.parts import Part, part_of
 
 Floats = NDArray[np.float64]
+
+SURE = 1e6  # pseudo-counts of a stratum of a calibrated classifier: its rate is its mean score
 
 
 def calibration_error(b: Belief, part: Part, cells: slice) -> tuple[Floats, Floats, Floats]:
@@ -41,3 +43,21 @@ def calibration_error(b: Belief, part: Part, cells: slice) -> tuple[Floats, Floa
     total: Floats = np.add.reduceat(share**2 * folded_variance, group_begin, axis=0)
     slope = -np.sign(gap) * np.sqrt(np.minimum(folded_variance / variance, 1.0))
     return mean, total, slope[bin_of]
+
+
+def errors_expected(b: Belief, said: float) -> Floats:
+    """(2,) expected squared error of `said` for a pool's ECE: by the posterior; if not calibrated.
+
+    Both are the same where no node of the prior is the calibrated classifier.
+    """
+    groups, cells = filled_groups(b), slice(0, b.group.size)
+    part = part_of(b, groups, cells)
+    mean, variance, _ = calibration_error(b, part, cells)
+    share = (part.size / group_size(b).sum())[:, None]
+    error = (share**2 * variance).sum(axis=0) + ((share * mean).sum(axis=0) - said) ** 2
+    weight = part.weight[0]
+    is_off = (b.alpha + b.beta).max(axis=0) < SURE
+    if not is_off.any():
+        is_off[:] = True
+    left = weight * is_off
+    return np.array([weight @ error, left @ error / max(float(left.sum()), 1e-300)])

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from worker.core.calibration import SURE
 from worker.core.shared import points
 
 Floats = NDArray[np.float64]
@@ -25,7 +26,7 @@ Counts = NDArray[np.int64]
 # How far classifiers are from calibrated. At 1 one is as far off as many published ones: its scores
 # are shifted by .7 in logits, its logits should be stretched by .3, and so on (`_SPREAD`).
 _SCALES = np.array([0.2, 0.65, 2.0])
-_CHANCE = np.array([0.1, 0.25, 0.4])  # of each scale; what is left, of being calibrated
+_CHANCE = np.array([0.1, 0.25, 0.3])  # of each scale; what is left, of being calibrated
 _CALIBRATED = 1 - _CHANCE.sum()
 # Standard deviations at scale 1, of: the shift, in logits; the temperature, as a share of the
 # logits; the curvature, in logits at one standard deviation from the middle; the logarithm of the
@@ -38,7 +39,6 @@ _MOST_LAPSE = 0.5
 # s = _CLOSENESS / (k c)^2, with c from `_ROUGHNESS`. e^4 as in `worker.core.empirical`.
 _CLOSENESS = np.exp(4.0)
 _ROUGHNESS = np.array([0.3, 1.0])
-_SURE = 1e6  # pseudo-counts of a stratum of a calibrated classifier: its rate is its mean score
 
 _POINTS = points(_SPREAD.size, 24)
 _LEAST_RATE = 1e-4
@@ -104,7 +104,7 @@ def shared_prior(score: Floats, size: Counts, *labels: Counts) -> tuple[Floats, 
     chance = np.tile(np.repeat(_CHANCE / each, each), len(logs)) / len(logs)
     own = np.concatenate(logs) + np.log(chance)
     strength = np.tile(curves.strength.repeat(len(_POINTS), axis=0), (len(mu), 1))
-    s = np.concatenate([strength, np.full((1, score.size), _SURE)]).T
+    s = np.concatenate([strength, np.full((1, score.size), SURE)]).T
     rate = np.concatenate([*mu, score[None]]).T
     log_node = np.append(own, np.log(_CALIBRATED))
     node = np.maximum(np.exp(log_node - log_node.max()), _LEAST_NODE)
@@ -119,10 +119,10 @@ def with_calibrated(
     Args:
         score: (C,) mean scores of the strata, in [0, 1].
     """
-    sure = _SURE * np.clip(score, _LAPSE, 1 - _LAPSE)[:, None]
+    sure = SURE * np.clip(score, _LAPSE, 1 - _LAPSE)[:, None]
     return (
         np.concatenate([alpha, sure], axis=1),
-        np.concatenate([beta, _SURE - sure], axis=1),
+        np.concatenate([beta, SURE - sure], axis=1),
         np.append((1 - _CALIBRATED) * node, _CALIBRATED),
     )
 

@@ -222,8 +222,11 @@ def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
     """Mean and interval of the sum of the groups' values, weighted by their shares.
 
     What is asked if the metric is pooled: the ECE of a pool whose groups are its bins, or the mean
-    measure. The interval is that of 2,000 draws, always the same ones for the same tally:
-    equal-tailed, or of an ECE and of a measure the narrowest (HPDI).
+    measure. Of a pool's ECE the first number is the median, which errs least on average: where the
+    classifier is calibrated with some probability, and else off by far, the mean is neither.
+
+    The interval is that of 2,000 draws, always the same ones for the same tally: equal-tailed, or
+    of an ECE and of a measure the narrowest (HPDI).
 
     Args:
         level: None for the metric's own.
@@ -241,6 +244,8 @@ def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
         bounds, ends = summed.quantiles(_tails(level)), share @ _ends(b)[filled]
         right, wrong = (np.array([of.sum()]) for of in (b.right, b.wrong))
         low, high = _up_to_ends(bounds[None], ends[None], right, wrong)[0].tolist()
+    if b.metric.kind == "ece" and b.metric.pooled:
+        return float(summed.quantiles(np.array([0.5]))[0]), low, high
     return float(mean(b)[filled] @ share), low, high
 
 

@@ -20,7 +20,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Posterior mean and equal-tailed 95% interval."""
+    """Posterior mean and 95% interval; of the ECE of a pool that is asked for, the median."""
 
     mean: float
     low: float

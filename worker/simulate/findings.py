@@ -9,7 +9,7 @@ from worker.assessment import Assessment
 from worker.core.anytime.guarantee import ends, misses
 from worker.core.belief import Belief, group_share, group_size
 from worker.core.marginals import SLACK
-from worker.core.posterior import interval, mean, whole
+from worker.core.posterior import interval, whole
 from worker.core.ranking import mrr
 from worker.core.stopping import Verdict
 from worker.simulate.truths import estimates
@@ -87,8 +87,8 @@ def rms_error(belief: Belief, truth: Floats) -> float:
 
 
 def pooled_error(belief: Belief, truth: Floats) -> float:
-    """|sum_g p_g (mean_g - truth_g)|: of the ECE of a pool whose groups are its bins."""
-    return abs(float(np.nansum(group_share(belief) * (mean(belief) - truth))))
+    """|estimate - sum_g p_g truth_g|: of the ECE of a pool whose groups are its bins."""
+    return abs(whole(belief)[0] - float(np.nansum(group_share(belief) * truth)))
 
 
 def true_region(difference: float, epsilon: float) -> str:

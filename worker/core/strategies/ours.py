@@ -37,10 +37,11 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
     Identify: two posterior draws that disagree about the set of `top` groups; a group that one of
     them has and the other has not, the more uncertain one first. Compare: one of the pairs by how
     open it is; the label that lowers Var(V_1 - V_2) most. Estimate: the label that lowers the
-    squared error most; of a measure the item whose votes lower the variance of its mean over the
-    pool most, and so narrow its interval most (every item costs the votes that the plan asks for).
-    Within a group the cell whose label lowers its variance most. All of it with a little chance
-    (`EXPLORE`); pending items count as expected outcomes.
+    squared error most; for the ECE of a pool one of the cell that is due (`_due`); of a measure the
+    item whose votes lower the variance of its mean over the pool most, and so narrow its interval
+    most (every item costs the votes that the plan asks for). Within a group the cell whose label
+    lowers its variance most. All of it with a little chance (`EXPLORE`); pending items count as
+    expected outcomes.
 
     Groups are drawn from normals with the exact means and variances of their values, which move
     together by what groups share: the shape of a law decides what is published, not what is looked
@@ -54,19 +55,34 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
     if belief.judged is not None:
         return _of_votes(belief, belief.judged.drops(pending), left, rng)
     expected = with_pending(belief, pending)
-    known = moments(expected)
     if question.task == "estimate":
-        worth = question_drop(expected)
+        is_curve = belief.metric.kind == "ece" and belief.metric.pooled
+        worth = _due(expected, rng) if is_curve else question_drop(expected)
         if rng.random() < EXPLORE:
             return choice(belief, any_item(left, rng), explored=1)
         cell = argmax(np.where(left > 0, worth, -np.inf), rng)
         return choice(belief, cell, reward=worth[cell])
-    in_group = by_group(belief, left)
+    known, in_group = moments(expected), by_group(belief, left)
     if question.task == "compare":
         groups, numbers = _open_pair(expected, known, question, in_group, rng)
     else:
         groups, numbers = disputed(expected, known, question, in_group, rng)
     return _in_one_of(belief, known, groups, left, rng, numbers)
+
+
+def _due(expected: Belief, rng: Rng) -> Floats:
+    """(C,) how much each cell is due for a label: labels for the ECE of a pool lie as items do.
+
+    Its prior knows calibration as a curve, and would have nine of ten labels at the curve's ends,
+    from where the rest follows. Where the classifier is off in another way the ECE was then wrong
+    by up to twice what was said, and where it is such a curve the error was no smaller.
+
+    Source:
+        Box & Draper, "A basis for the selection of a response surface design" (1959): where a curve
+        may not fit, an even design is near the best. Cells in turn as by Sainte-Lague.
+    """
+    due: Floats = expected.size / (expected.right + expected.wrong + rng.uniform(0.01, 1.0))
+    return due
 
 
 def _of_votes(belief: Belief, drops: Floats, left: Ints, rng: Rng) -> Choice:
