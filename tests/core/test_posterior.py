@@ -13,7 +13,15 @@ from worker.core.belief import Belief, group_labelled, group_right, group_size, 
 from worker.core.drawing import draw
 from worker.core.metrics import Metric
 from worker.core.moments import moments
-from worker.core.posterior import distribution, draws, interval, mean, variance, whole
+from worker.core.posterior import (
+    distribution,
+    draws,
+    interval,
+    marginal,
+    mean,
+    variance,
+    whole,
+)
 from worker.core.supposing import labelled, with_pending
 
 
@@ -292,3 +300,16 @@ def test_a_pool_without_cells_is_empty_but_sound():
     b = Belief(*(np.zeros(0, np.int64) for _ in range(4)), np.zeros(0), np.zeros(0), 2)
     assert np.isnan(mean(b)).all()
     assert np.isnan(draw(b, np.random.default_rng(0), 3)).all()
+
+
+def test_the_interval_of_a_calibration_error_has_both_tails_and_reaches_that_of_no_error():
+    bins, none = np.array([0, 0]), np.zeros(2, np.int64)
+    metric = Metric("ece", score=np.array([0.6, 0.9]), unit=bins)
+    b = Belief(np.arange(2), none + 50, np.array([10, 8]), np.array([0, 2]), np.ones((2, 1)) * 6,
+               np.ones((2, 1)) * 2, 2, metric=metric)  # fmt: skip
+    ends = interval(b)
+    for g, (low, high) in enumerate(ends):
+        first, last = marginal(b, g).quantiles(np.array([0.025, 0.975]))
+        assert low <= first
+        assert last <= high
+    assert ends[0, 1] == pytest.approx(0.4)

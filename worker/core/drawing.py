@@ -133,7 +133,7 @@ def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
     if kind == "bias":
         return _shares(b, np.nan_to_num(b.metric.score) * b.size - right)
     if kind == "ece":
-        return _calibration_errors(b, right)
+        return calibration_errors(b, right)
     errors = _errors(b, rng, right)
     if kind == "cost":
         worth = right * b.metric.values[:, 0] + (errors * b.metric.values[:, 1:]).sum(axis=2)
@@ -254,7 +254,8 @@ def dirichlets(behind: Floats, rng: np.random.Generator, n: int) -> Floats:
     return drawn
 
 
-def _calibration_errors(b: Belief, right: NDArray[Any]) -> Floats:
+def calibration_errors(b: Belief, right: NDArray[Any]) -> Floats:
+    """(n, G) the groups' ECE, once all items are labelled, if so many (n, C) answers are right."""
     is_first = np.ones(b.group.size, dtype=bool)
     is_first[1:] = (np.diff(b.group) != 0) | (np.diff(b.metric.unit) != 0)
     gap = np.nan_to_num(b.metric.score) * b.size - right

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.belief import Belief, by_group, group_share, group_size, unlabelled
+from worker.core.drawing import calibration_errors
 from worker.core.joint import joint_loadings
 from worker.core.laws import N_DRAWS, joint_draws, law_of_group, laws_of_groups
 from worker.core.marginals import Marginal, SampledMarginal
@@ -120,10 +121,11 @@ def distribution(b: Belief, g: int) -> tuple[Floats, Floats]:
 def interval(b: Belief, level: float = 0.95) -> Floats:
     """(G, 2) credible interval of each group's value; nan for empty groups.
 
-    Equal-tailed; of an ECE the narrowest (HPDI): it cannot be negative, and an equal-tailed
-    interval never reaches down to where it is most likely. Nor would one of accuracy (or bias)
-    reach 1: so it does where no error was seen, and 0 where nothing else was; that of a cost
-    reaches that of no error. Holds at least `level`: more, where the possible values are few.
+    Equal-tailed; of an ECE that and the narrowest one (HPDI) together: it cannot be negative, an
+    equal-tailed interval never reaches down to where it is most likely, and the narrowest one
+    leaves all that is improbable on the other side. Nor would one of accuracy (or bias) reach 1: so
+    it does where no error was seen, and 0 where nothing else was; that of a cost reaches that of no
+    error, that of an ECE either. Holds at least `level`: more, where the possible values are few.
 
     Raises:
         ValueError: `level` is not inside (0, 1).
@@ -132,19 +134,19 @@ def interval(b: Belief, level: float = 0.95) -> Floats:
         The ends as Brown, Cai & DasGupta, "Interval estimation for a binomial proportion" (2001),
         section 3.1.2, have them.
     """
-    if b.metric.kind == "ece":
-        return highest_density_interval(b, level)
     tails = _tails(level)
     bounds = np.full((b.n_groups, 2), np.nan)
     for g, law in enumerate(marginals(b)):
         if law is not None:
-            bounds[g] = law.quantiles(tails)
+            bounds[g] = law.quantiles(tails) if b.metric.kind != "ece" else _either(law, level)
     right, wrong = (np.bincount(b.group, of, b.n_groups) for of in (b.right, b.wrong))
     return _up_to_ends(bounds, _ends(b), right, wrong)
 
 
 def _ends(b: Belief) -> Floats:
     """(G, 2) each group's value if all answers were right, and if none was; nan if unknown."""
+    if b.metric.kind == "ece":
+        return calibration_errors(b, np.stack([b.size, np.zeros_like(b.size)])).T
     if b.metric.kind == "bias":
         score = by_group(b, b.size * b.metric.score) / np.maximum(group_size(b), 1)
         return np.column_stack([score - 1.0, score])
@@ -218,6 +220,12 @@ def draws(b: Belief) -> Floats:
     return values
 
 
+def _either(law: Marginal, level: float) -> tuple[float, float]:
+    """What the narrowest interval or the equal-tailed one holds."""
+    (low, high), (first, last) = _narrowest(law, level), law.quantiles(_tails(level)).tolist()
+    return min(low, first), max(high, last)
+
+
 def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
     """Mean and interval of the sum of the groups' values, weighted by their shares.
 
@@ -225,8 +233,8 @@ def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
     measure. Of a pool's ECE the first number is the median, which errs least on average: where the
     classifier is calibrated with some probability, and else off by far, the mean is neither.
 
-    The interval is that of 2,000 draws, always the same ones for the same tally: equal-tailed, or
-    of an ECE and of a measure the narrowest (HPDI).
+    The interval is that of 2,000 draws, always the same ones for the same tally: as of `interval`,
+    or of a measure the narrowest (HPDI).
 
     Args:
         level: None for the metric's own.
@@ -238,12 +246,13 @@ def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
     share = group_share(b)[filled]
     level = b.metric.level if level is None else level
     summed = SampledMarginal(np.sort(draws(b)[:, filled] @ share))
-    if b.metric.kind in ("ece", "measure"):
+    if b.metric.kind == "measure":
         low, high = _narrowest(summed, _checked(level))
     else:
-        bounds, ends = summed.quantiles(_tails(level)), share @ _ends(b)[filled]
+        is_ece, ends = b.metric.kind == "ece", share @ _ends(b)[filled]
+        bounds = _either(summed, level) if is_ece else summed.quantiles(_tails(level))
         right, wrong = (np.array([of.sum()]) for of in (b.right, b.wrong))
-        low, high = _up_to_ends(bounds[None], ends[None], right, wrong)[0].tolist()
+        low, high = _up_to_ends(np.array([bounds]), ends[None], right, wrong)[0].tolist()
     if b.metric.kind == "ece" and b.metric.pooled:
         return float(summed.quantiles(np.array([0.5]))[0]), low, high
     return float(mean(b)[filled] @ share), low, high
