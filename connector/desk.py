@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from connector.errors import NotFound, NotLabelStudio, Refused
+from connector.labelling import labelling
 from connector.labels import Look, Schema, judge
 from connector.listing import READ, READ_TIMEOUT_S, TaskList, as_filter, changed_at, where
 from connector.port import Counters, TaskBrief
 from connector.settings import LabelStudioSettings
+from connector.shown import fingerprint
 from connector.tab import show_tab
 
 if TYPE_CHECKING:
@@ -37,19 +39,23 @@ class LabelStudioDesk:
         url: str,
         project: int,
         schema: Schema,
-        look: Callable[[Mapping[str, Any], Schema], Look] | None = None,
+        shown: Mapping[str, str],
+        look: Callable[[Mapping[str, Any], Look], Look] = lambda _, look: look,
     ) -> None:
         """Hold on to one project.
 
         Args:
-            look: reads a listed task; by default an item is known by its `data.item_id`.
+            shown: what of a task's data was meant to be shown (`connector.shown.fingerprint`).
+            look: reads a listed task in another way; by default an item is known by its
+                `data.item_id`.
         """
         self._client = client
         self._url = url
         self._project = project
         self._schema = schema
         self._tasks = TaskList(client, url, project)
-        self._look_at = look or _look
+        self._shown = shown
+        self._look_at = look
 
     def changes(self, since_us: int) -> Iterator[Look]:
         page, after_us = PAGE, since_us
@@ -80,6 +86,7 @@ class LabelStudioDesk:
             tasks=int(project.task_number or 0),
             answers=int(project.total_annotations_number or 0),
             skips=int(project.skipped_annotations_number or 0),
+            labelling=labelling(str(project.label_config), self._schema.control),
         )
 
     def census(self) -> list[TaskBrief]:
@@ -196,7 +203,17 @@ class LabelStudioDesk:
         show_tab(self._client, self._url, self._project, title)
 
     def _look(self, row: Mapping[str, Any]) -> Look:
-        return self._look_at(row, self._schema)
+        data = row["data"] if isinstance(row["data"], Mapping) else {}
+        look = Look(
+            task=int(row["id"]),
+            # Half of a pair of surrogates is no text that can be kept; nor is it an item of ours.
+            item=str(data.get("item_id", "")).encode("utf-8", "replace").decode(),
+            at_us=changed_at(row),
+            is_closed=bool(row["is_labeled"]),
+            judgements=tuple(judge(a, self._schema) for a in row["annotations"] or ()),
+            shown=fingerprint(data, self._shown),
+        )
+        return self._look_at(row, look)
 
 
 def _fitting(items: Sequence[str]) -> Iterator[list[str]]:
@@ -217,18 +234,6 @@ def _fitting(items: Sequence[str]) -> Iterator[list[str]]:
 def _brief(row: Mapping[str, Any]) -> TaskBrief:
     answers, skips = row["total_annotations"], row["cancelled_annotations"]
     return TaskBrief(int(row["id"]), changed_at(row), int(answers), int(skips))
-
-
-def _look(row: Mapping[str, Any], schema: Schema) -> Look:
-    data = row["data"] if isinstance(row["data"], Mapping) else {}
-    return Look(
-        task=int(row["id"]),
-        # Half of a pair of surrogates is no text that can be kept; it is no item of ours either.
-        item=str(data.get("item_id", "")).encode("utf-8", "replace").decode(),
-        at_us=changed_at(row),
-        is_closed=bool(row["is_labeled"]),
-        judgements=tuple(judge(a, schema) for a in row["annotations"] or ()),
-    )
 
 
 def connect(settings: LabelStudioSettings) -> LabelStudio:

@@ -84,7 +84,8 @@ def existing_tasks(
     tasks, last_id = TaskList(client, url, project), 0
     while True:
         query = {"filters": where("id", "greater", "Number", last_id), "ordering": ["tasks:id"]}
-        rows = tasks.page(query, _PAGE, include=_FIELDS)
+        # What is copied into another project has no storage connected there.
+        rows = tasks.page(query, _PAGE, include=_FIELDS, is_stored=False)
         for row in rows:
             yield _task(row, schema)
         if len(rows) < _PAGE:

@@ -60,6 +60,7 @@ class Look:
     at_us: int  # the task's last change, microseconds since 1970 by Label Studio's clock
     is_closed: bool  # Label Studio serves it to nobody
     judgements: tuple[Judgement, ...]
+    shown: str = ""  # `connector.shown.fingerprint` of its data
 
 
 @dataclass(frozen=True, slots=True)

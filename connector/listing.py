@@ -36,8 +36,15 @@ class TaskList:
         page_size: int,
         fields: Any = "all",
         include: str | None = None,
+        *,
+        is_stored: bool = True,
     ) -> list[dict[str, Any]]:
-        """One page of tasks as plain dictionaries."""
+        """One page of tasks as plain dictionaries.
+
+        Args:
+            is_stored: data as they were imported; else the addresses of files in connected storages
+                are replaced by those under which Label Studio hands them out.
+        """
         with self.errors():
             pager: Any = self._client.tasks.list(
                 project=self._project,
@@ -45,6 +52,7 @@ class TaskList:
                 fields=fields,
                 include=include,
                 page_size=page_size,
+                resolve_uri=not is_stored,
                 request_options=READ,
             )
             if pager.items is None:

@@ -22,11 +22,12 @@ def marker(assessment: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What the project counts by itself: a cheap sign that something was missed."""
+    """What the project says of itself: a cheap sign that something was missed, or changed."""
 
     tasks: int
     answers: int  # annotations that are not skips
     skips: int
+    labelling: str = ""  # `connector.labelling.labelling` of its configuration; empty: it has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Desk(Protocol):
         """Tasks changed after `since_us`, earliest change first; some may come twice."""
 
     def counters(self) -> Counters:
-        """The project's own counts."""
+        """The project's own counts, and what it asks."""
 
     def census(self) -> list[TaskBrief]:
         """All tasks, briefly."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from connector.desk import PAGE, WRITE_TIMEOUT_S, LabelStudioDesk
 from connector.errors import RankedByAnother, Rejected
-from connector.labels import Look, Schema, judge
-from connector.listing import READ, TaskList, changed_at
+from connector.labels import Look, Schema
+from connector.listing import READ, TaskList
 from connector.port import Counters, Known, TaskBrief, marker
 from connector.ranking import RANKING_S, SETTINGS, Ranking, batched, is_ranking
 
@@ -32,6 +33,7 @@ class PrioritisedDesk:
         url: str,
         project: int,
         schema: Schema,
+        shown: Mapping[str, str],
         assessment: str,
         known: Known,
     ) -> None:
@@ -40,7 +42,7 @@ class PrioritisedDesk:
         self._assessment = assessment
         self._known = known
         self._ranking = Ranking(client, url, project, assessment)
-        self._plain = LabelStudioDesk(client, url, project, schema, self._look)
+        self._plain = LabelStudioDesk(client, url, project, schema, shown, self._look)
         self._tasks = TaskList(client, url, project)
         # The project's own counts, and ours as they were then.
         self._counted: tuple[Counters, int, Counters] | None = None
@@ -58,7 +60,8 @@ class PrioritisedDesk:
         if self._counted is None or self._counted[:2] != (whole, n_known):
             briefs = self.census()
             answers, skips = sum(b.answers for b in briefs), sum(b.skips for b in briefs)
-            self._counted = whole, n_known, Counters(len(briefs), answers, skips)
+            ours = Counters(len(briefs), answers, skips, whole.labelling)
+            self._counted = whole, n_known, ours
         return self._counted[2]
 
     def census(self) -> list[TaskBrief]:
@@ -133,13 +136,7 @@ class PrioritisedDesk:
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _look(self, row: Mapping[str, Any], schema: Schema) -> Look:
+    def _look(self, row: Mapping[str, Any], look: Look) -> Look:
         versions = {said["model_version"] for said in row["predictions"] or ()}
         is_ranked = any(self._ranking.is_ours(version) for version in versions)
-        return Look(
-            task=int(row["id"]),
-            item=str(row["id"]),
-            at_us=changed_at(row),
-            is_closed=bool(row["is_labeled"]) or not is_ranked,
-            judgements=tuple(judge(a, schema) for a in row["annotations"] or ()),
-        )
+        return replace(look, item=str(look.task), is_closed=look.is_closed or not is_ranked)

@@ -12,8 +12,10 @@ from typing import Any
 
 from connector.desk import PAGE
 from connector.errors import NotFound
-from connector.labels import Look, Schema, judge
+from connector.labelling import labelling
+from connector.labels import Look, Schema, judge, write_config
 from connector.port import TAB, Counters, TaskBrief
+from connector.shown import fingerprint
 
 SCHEMA = Schema("answer", "text", ("cat", "dog", "cow"))
 
@@ -26,6 +28,7 @@ class _Task:
     data: dict[str, str]
     at_us: int
     overlap: int
+    shown: dict[str, str]
     is_labeled: bool = False
     annotations: dict[int, dict[str, Any]] = field(default_factory=dict)
 
@@ -47,6 +50,7 @@ class FakeDesk:
         overlap: a task is served until so many different people answered it.
         reuses_ids: like SQLite, gives the id of the highest task, once deleted, to the next one.
         is_gone: the project was deleted.
+        config: the labelling configuration.
         calls: the names of the desk's methods as they were called.
     """
 
@@ -58,6 +62,7 @@ class FakeDesk:
         self.reuses_ids = reuses_ids
         self.overlap = overlap
         self.is_gone = False
+        self.config = write_config(schema.labels, [schema.to_name], schema.control)
         self.description = ""
         self.guidelines = "", False
         self.tabs: list[str] = []
@@ -81,7 +86,9 @@ class FakeDesk:
         self._asked("counters")
         self._must_exist()
         tasks = list(self._tasks.values())
-        return Counters(len(tasks), sum(t.answers for t in tasks), sum(t.skips for t in tasks))
+        asked = labelling(self.config, self._schema.control)
+        answers, skips = sum(t.answers for t in tasks), sum(t.skips for t in tasks)
+        return Counters(len(tasks), answers, skips, asked)
 
     def census(self) -> list[TaskBrief]:
         self._asked("census")
@@ -201,6 +208,12 @@ class FakeDesk:
         if self.reuses_ids:
             self._last_task = max(self._tasks, default=0)
 
+    def change_data(self, task: int, data: Mapping[str, Any], *, is_stamped: bool = True) -> None:
+        """Replace some of a task's data; Label Studio's actions on many tasks leave its stamp."""
+        self._tasks[task].data |= data
+        if is_stamped:
+            self._touch(self._tasks[task])
+
     # --- what tests arrange and look at ------------------------------------------------------
 
     def fail_next(self, method: str, error: Exception, *, after_effect: bool = False) -> None:
@@ -252,7 +265,8 @@ class FakeDesk:
 
     def _import(self, data: dict[str, str]) -> int:
         self._last_task += 1
-        self._tasks[self._last_task] = task = _Task(self._last_task, data, 0, self.overlap)
+        shown = {key: key for key in data if key != "item_id"}
+        self._tasks[self._last_task] = task = _Task(self._last_task, data, 0, self.overlap, shown)
         self._touch(task)
         return task.id
 
@@ -285,4 +299,5 @@ class FakeDesk:
             at_us=task.at_us,
             is_closed=task.is_labeled,
             judgements=tuple(judge(a, self._schema) for a in task.annotations.values()),
+            shown=fingerprint(task.data, task.shown),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from connector.shown import fingerprint
 from worker.believing import first_belief, fitted
 from worker.core.anytime.bands import forecast, foreseen
 from worker.core.anytime.blocking import blocking
@@ -361,13 +362,18 @@ def assess(plan: Plan, pool: Pool) -> Assessment:
         ),
         strategy=STRATEGIES[plan.strategy],
         meaning=meaning,
-        rules=plan.annotation.rules,
+        rules=replace(plan.annotation.rules, shown=_shown_by(pool)),
         first=first,
         guard=_guard(plan, pool, begun),
         judging=by_votes,
         begun=begun,
         several=models,
     )
+
+
+def _shown_by(pool: Pool) -> Callable[[int], str]:
+    keys = {key: key for key in pool.data_keys}
+    return lambda row: fingerprint(pool.item(row).data, keys)
 
 
 def reopen(header: Header, pools: Path) -> Assessment:

@@ -79,8 +79,13 @@ class _Meta(BaseModel):
     turn: str = ""
 
 
+class _Changed(BaseModel):
+    parts: StrictStr
+    since_us: _Whole
+
+
 class _Notes(BaseModel):
-    """The facts beside the state that are numbers; the others are texts, which are only shown."""
+    """The facts beside the state that are read; the others are texts, which are only shown."""
 
     cursor: _WholeText = 0
     latest_answered: _WholeText = 0
@@ -89,6 +94,11 @@ class _Notes(BaseModel):
     swept_at: _Seconds = 0.0
     polled_at: _Seconds = 0.0
     described_at: _Seconds = 0.0
+    labelling: Json[dict[str, StrictStr]] = {}
+    labelling_same_until: _WholeText = 0
+    labelling_changed: Json[_Changed] | Literal[""] = ""
+    labelling_read_from: _WholeText | Literal[""] = ""
+    looked_through: _WholeText = 0
     tab_at: _Seconds = 0.0
     report_slot: _WholeText | Literal[""] = ""
     running_since: _WholeText | Literal[""] = ""

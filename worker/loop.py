@@ -16,6 +16,7 @@ from worker.core.belief import Belief
 from worker.core.stopping import Verdict
 from worker.decision import compared, decision, is_decided
 from worker.judgements.reading import catch_up, sweep, sweep_is_due
+from worker.judgements.shown import changed_labelling
 from worker.ledger import Header, Ledger, Standing
 from worker.queue.adopting import adopt
 from worker.queue.borrowing import borrow, hand_back
@@ -51,8 +52,9 @@ def _turn(
 
     # 3 and 4: tally + prior = posterior; ask the stop rule.
     standing, belief, verdict = _look_after_strays(assessment, ledger, desk)
-    if standing.status == "running" and _may_stop(standing, verdict) and sweep(ledger, desk, rules):
-        # A decision rests on a count that Label Studio confirms.
+    if standing.status == "running" and _may_stop(standing, verdict):
+        # A decision rests on what Label Studio confirms, answer by answer.
+        sweep(ledger, desk, rules, is_thorough=True)
         standing, belief, verdict = _look_after_strays(assessment, ledger, desk)
 
     # 5: publish and withdraw, or choose and import.
@@ -70,7 +72,8 @@ def _turn(
         borrow(ledger, desk)
         untell_decision(ledger, desk, standing.notes)
         tidy(assessment, ledger, desk, standing)
-        refill(assessment, ledger, desk, belief, standing, holder)
+        if changed_labelling(standing.notes) is None:  # else no answer would count
+            refill(assessment, ledger, desk, belief, standing, holder)
         tell_progress(ledger, desk, headline(assessment, belief, verdict), standing.notes)
     else:
         empty(assessment, ledger, desk, standing)
@@ -111,8 +114,11 @@ def _look_after_strays(
 
 
 def _may_stop(standing: Standing, verdict: Verdict) -> bool:
-    """`resume` asks for so many labels more before the rule is asked again."""
-    if not verdict.stop:
+    """`resume` asks for so many labels more before the rule is asked again.
+
+    Nothing is decided while annotators are asked something else than in the beginning.
+    """
+    if not verdict.stop or changed_labelling(standing.notes) is not None:
         return False
     resumed = verdict.labels < int(standing.notes.get("resume_until", 0))
     return verdict.reason == "exhausted" or not resumed

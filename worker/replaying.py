@@ -18,6 +18,7 @@ from worker.exported import VERSION
 from worker.judgements.changes import tally_key
 from worker.judgements.records import Record, load
 from worker.judgements.rules import votes_of
+from worker.judgements.shown import as_counted, changed_labelling
 from worker.ledger import Ledger
 from worker.pool import Pool
 from worker.queue.queueing import unclaimed_cells
@@ -56,7 +57,7 @@ def replay(assessment: Assessment, ledger: Ledger, desk: Desk) -> Replay:
     choices = ledger.choices()
     # Which claim an item was is ours to know, not Label Studio's; `unrepeated_choices` proves it.
     claims = {choice["item"]: int(choice["claim"]) for choice in choices}
-    judgements, twice = _judgements_in_label_studio(desk)
+    judgements, twice = _judgements_in_label_studio(assessment, ledger, desk)
     rebuilt = _tally_of(assessment, judgements, claims)
     records = {record.item: record for record in map(load, ledger.every_record())}
     kept = dict(ledger.standing().tally)
@@ -81,14 +82,20 @@ def replay(assessment: Assessment, ledger: Ledger, desk: Desk) -> Replay:
     )
 
 
-def _judgements_in_label_studio(desk: Desk) -> tuple[dict[str, list[Judgement]], int]:
+def _judgements_in_label_studio(
+    assessment: Assessment, ledger: Ledger, desk: Desk
+) -> tuple[dict[str, list[Judgement]], int]:
     """All annotations by item, and how many items have more than one task."""
     by_item: dict[str, list[Judgement]] = {}
     tasks: Counter[str] = Counter()
-    for look in desk.read([brief.task for brief in desk.census()]):
-        if look.item:
-            by_item.setdefault(look.item, []).extend(look.judgements)
-            tasks[look.item] += 1
+    looks = [look for look in desk.read([brief.task for brief in desk.census()]) if look.item]
+    rows = assessment.pool.find({look.item for look in looks})
+    changed = changed_labelling(ledger.notes())
+    for look in looks:
+        if (row := rows.get(look.item)) is not None:
+            look = as_counted(look, row, assessment.rules, changed)
+        by_item.setdefault(look.item, []).extend(look.judgements)
+        tasks[look.item] += 1
     return by_item, sum(n > 1 for n in tasks.values())
 
 

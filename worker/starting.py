@@ -10,12 +10,14 @@ from pathlib import Path
 
 from connector.desk import connect as connect_label_studio
 from connector.errors import BadConfig
+from connector.labelling import labelling
 from connector.labels import Schema, read_schema, shown_keys, write_config
 from connector.project import attach_project, create_project
 from connector.settings import label_studio_settings, project_page
 from worker.assessment import assess, reopen
 from worker.errors import PlanError
 from worker.judgements.ratings import answers
+from worker.judgements.shown import BEGUN
 from worker.ledger import AlreadyStarted, Header
 from worker.months.since import taken_over, with_earlier
 from worker.nearest import listed
@@ -184,10 +186,13 @@ def start(path: Path, office: Office, say: Callable[[str], None]) -> Header:
         )
     header = _header(plan, begun, checked.pool, project, settings.url, schema)
     office.enter(plan.assessment)
-    office.ledger(plan.assessment).begin(header)
+    ledger = office.ledger(plan.assessment)
+    ledger.begin(header)
+    if checked.config is not None:  # a project's own is looked at by the first turn
+        ledger.note(**{BEGUN: labelling(checked.config, schema.control)})
     if checked.read is not None and plan.queue.mode == "prioritise":
         # What changed before is in the pool already.
-        office.ledger(plan.assessment).advance_cursor(checked.read.at_us)
+        ledger.advance_cursor(checked.read.at_us)
     office.wake(plan.assessment)
     return header
 

@@ -12,6 +12,7 @@ from worker.decision import continues_of
 from worker.evidence import groups
 from worker.judgements.annotating import annotation_of, waiting_votes
 from worker.judgements.fates import fates, open_tasks
+from worker.judgements.shown import labelling_text
 from worker.ledger import Header
 from worker.loop import look
 from worker.models.rivals import models_of
@@ -46,6 +47,7 @@ class Status:
     decision: dict[str, Any] | None
     review: dict[str, Any] | None  # the latest word on the decision, if labels changed since
     foreign_tasks: int
+    labelling: str  # why labels do not count and nothing is decided now; empty: they do
     polled_at: float | None
     error: str
     report_error: str
@@ -77,6 +79,7 @@ class Status:
             "decision": self.decision,
             "review": self.review,
             "foreign_tasks": self.foreign_tasks,
+            "labelling": self.labelling,
             "project": self.header.project,
             "url": self.header.url,
             "polled_at": self.polled_at,
@@ -137,6 +140,7 @@ def _status_of(office: Office, assessment: str, work: Assessment | None) -> Stat
         decision=stop,
         review=review,
         foreign_tasks=sum(not item for *_, item in ledger.tasks().values()),
+        labelling=labelling_text(standing.notes),
         polled_at=float(standing.notes["polled_at"]) if "polled_at" in standing.notes else None,
         error=standing.notes.get("error", ""),
         report_error=standing.notes.get("report_error", ""),

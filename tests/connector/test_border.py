@@ -75,7 +75,7 @@ def impostor() -> Iterator[Impostor]:
 @pytest.fixture
 def desk(impostor: Impostor) -> Iterator[LabelStudioDesk]:
     client = connect(LabelStudioSettings(impostor.url, TOKEN))
-    yield LabelStudioDesk(client, impostor.url, 12, SCHEMA)
+    yield LabelStudioDesk(client, impostor.url, 12, SCHEMA, {})
     client._client_wrapper.httpx_client.httpx_client.close()
 
 
@@ -276,7 +276,7 @@ class TestSilence:
         with socket.create_server(("127.0.0.1", 0)) as unused:
             port = unused.getsockname()[1]
         client = connect(LabelStudioSettings(f"http://127.0.0.1:{port}", TOKEN))
-        down = LabelStudioDesk(client, f"http://127.0.0.1:{port}", 12, SCHEMA)
+        down = LabelStudioDesk(client, f"http://127.0.0.1:{port}", 12, SCHEMA, {})
         try:
             with pytest.raises(Unreachable, match=f"{port} did not answer") as caught:
                 call(down)

@@ -17,6 +17,7 @@ from connector.project import create_project
 from tests.fakes import SCHEMA, FakeDesk
 
 MANY = PAGE + 7
+SHOWN = {"text": "text"}  # of a task's data
 
 
 class Project(Protocol):
@@ -31,6 +32,8 @@ class Project(Protocol):
     def delete_annotation(self, annotation: int) -> None: ...
     def delete_task(self, task: int) -> None: ...
     def author(self, who: int) -> int: ...
+    def change_data(self, task: int, data: dict[str, str], *, is_stamped: bool = True) -> None: ...
+    def configure(self, config: str) -> None: ...
     def vanish(self) -> None: ...
     def shown_text(self) -> tuple[str, str]: ...
     def tabs(self) -> list[str]: ...
@@ -47,12 +50,16 @@ class FakeProject:
         self.skip = self._fake.skip
         self.delete_annotation = self._fake.delete_annotation
         self.delete_task = self._fake.delete_task
+        self.change_data = self._fake.change_data
 
     def edit(self, annotation: int, label: str, who: int) -> None:
         self._fake.edit(annotation, label)
 
     def author(self, who: int) -> int:
         return who
+
+    def configure(self, config: str) -> None:
+        self._fake.config = config
 
     def vanish(self) -> None:
         self._fake.is_gone = True
@@ -82,7 +89,7 @@ class RealProject:
         self._number = create_project(
             client, server.url, "Desk", str(id(self)), config, "", overlap
         )
-        self.desk: Desk = LabelStudioDesk(client, server.url, self._number, SCHEMA)
+        self.desk: Desk = LabelStudioDesk(client, server.url, self._number, SCHEMA, SHOWN)
         self._admin = admin
         self._sign_up = people
         self._people: dict[int, Annotator] = {}
@@ -108,6 +115,23 @@ class RealProject:
 
     def delete_annotation(self, annotation: int) -> None:
         self._admin.delete(f"/api/annotations/{annotation}/").raise_for_status()
+
+    def change_data(self, task: int, data: dict[str, str], *, is_stamped: bool = True) -> None:
+        address = f"/api/tasks/{task}/"
+        if is_stamped:
+            whole = self._admin.get(address).raise_for_status().json()["data"] | data
+            self._admin.patch(address, json={"data": whole}).raise_for_status()
+            return
+        chosen = {"selectedItems": {"all": False, "included": [task]}, "value_type": "String"}
+        where = {"project": self._number, "id": "add_data_field"}
+        for key, value in data.items():
+            field = {"value_name": key, "value": value}
+            answer = self._admin.post("/api/dm/actions/", params=where, json=chosen | field)
+            answer.raise_for_status()
+
+    def configure(self, config: str) -> None:
+        content = {"label_config": config}
+        self._admin.patch(f"/api/projects/{self._number}/", json=content).raise_for_status()
 
     def delete_task(self, task: int) -> None:
         self._admin.delete(f"/api/tasks/{task}/").raise_for_status()

@@ -21,7 +21,7 @@ from connector.project import (
     hook,
     look_at_server,
 )
-from tests.contract.projects import MANY, RealProject, read_one, shown
+from tests.contract.projects import MANY, SHOWN, RealProject, read_one, shown
 from tests.fakes import SCHEMA, FakeDesk
 
 Clients = Callable[..., LabelStudio]
@@ -95,7 +95,7 @@ class TestLabelStudio:
         personal = sdk(personal_access_token(url, label_studio.token))
 
         for client in (personal, legacy):
-            desk = LabelStudioDesk(client, url, number, SCHEMA)
+            desk = LabelStudioDesk(client, url, number, SCHEMA, SHOWN)
             (task,) = desk.put(shown(["a"]))
             assert read_one(desk, task).item == "a"
 
@@ -107,7 +107,7 @@ class TestLabelStudio:
     def test_a_wrong_token_is_refused_with_the_way_to_a_right_one(
         self, label_studio: LabelStudioServer, sdk: Clients, token: str
     ) -> None:
-        desk = LabelStudioDesk(sdk(token), label_studio.url, 1, SCHEMA)
+        desk = LabelStudioDesk(sdk(token), label_studio.url, 1, SCHEMA, SHOWN)
 
         with pytest.raises(Refused, match="LABEL_STUDIO_API_KEY"):
             desk.counters()
@@ -118,7 +118,7 @@ class TestLabelStudio:
         client = sdk()
         config = write_config(SCHEMA.labels, [SCHEMA.to_name], SCHEMA.control)
         number = create_project(client, label_studio.url, "Whole", "whole", config, "")
-        desk = LabelStudioDesk(client, label_studio.url, number, SCHEMA)
+        desk = LabelStudioDesk(client, label_studio.url, number, SCHEMA, SHOWN)
 
         with pytest.raises(Rejected, match="text") as caught:
             desk.put([*shown(["a"]), {"item_id": "b"}])

@@ -52,7 +52,7 @@ class World:
         schema = Schema(CONTROL, SHOWN, GROUPS)
         url, project = self.full.studio.url, self.full.project
         return PrioritisedDesk(
-            client or self.client, url, project, schema, assessment, self.claimed
+            client or self.client, url, project, schema, {SHOWN: SHOWN}, assessment, self.claimed
         )
 
     def put(self, *tasks: int) -> None:

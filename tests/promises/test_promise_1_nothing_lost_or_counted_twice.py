@@ -31,7 +31,7 @@ def assert_all_is_counted_once(world: World) -> None:
 
 
 @settings(max_examples=60)
-@given(history=histories())
+@given(history=histories("change_text", "swap_items"))
 def test_after_any_history_each_items_first_valid_annotation_is_counted_once(
     long_assessment: Small, folder: Path, keeper: str | None, history: list[Step]
 ) -> None:

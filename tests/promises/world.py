@@ -230,6 +230,28 @@ class World:
     def _foreign_task(self, a: int, b: int) -> None:
         self.desk.put([{"text": "not one of ours"}])
 
+    def _change_text(self, a: int, b: int) -> None:
+        """Another text, or the first one again; every second time its task keeps its stamp."""
+        if (task := _one_of(self.desk.task_ids(), a)) and self.desk.data_of(task).get("item_id"):
+            text = "another picture" if self._shows_its_item(task) else self._text_of(task)
+            self.desk.change_data(task, {"text": text}, is_stamped=b % 2 == 0)
+
+    def _swap_items(self, a: int, b: int) -> None:
+        tasks = [t for t in self.desk.task_ids() if "item_id" in self.desk.data_of(t)]
+        if (one := _one_of(tasks, a)) and (other := _one_of(tasks, b)):
+            items = [self.desk.data_of(task)["item_id"] for task in (one, other)]
+            self.desk.change_data(one, {"item_id": items[1]})
+            self.desk.change_data(other, {"item_id": items[0]})
+
+    def _ask_otherwise(self, a: int, b: int) -> None:
+        """Another labelling configuration, or the first one again."""
+        asked, other = '"cat"', '"cat" alias="dog"'
+        self.desk.config = (
+            self.desk.config.replace(other, asked)
+            if other in self.desk.config
+            else self.desk.config.replace(asked, other)
+        )
+
     def _long_pause(self, a: int, b: int) -> None:
         self.desk.now_us += LONG_US
         self.ledger.note(swept_at=0)
@@ -240,14 +262,23 @@ class World:
     # --- the truth and what is kept ----------------------------------------------------------
 
     def true_outcomes(self) -> dict[str, str]:
-        """Item -> class, of all that Label Studio holds: the lowest valid annotation counts."""
+        """Item -> class, of all that Label Studio holds: the lowest valid annotation counts.
+
+        Of tasks that show what the item is.
+        """
         first: dict[str, tuple[int, str]] = {}
         for look in self.desk.looks():
             for j in look.judgements:
-                if look.item and j.label is not None:
+                if look.item and j.label is not None and self._shows_its_item(look.task):
                     mine = (j.annotation, j.label)
                     first[look.item] = min(first.get(look.item, mine), mine)
         return {item: label for item, (_, label) in first.items()}
+
+    def _shows_its_item(self, task: int) -> bool:
+        return self.desk.data_of(task)["text"] == self._text_of(task)
+
+    def _text_of(self, task: int) -> str:
+        return shown(self.desk.data_of(task)["item_id"])
 
     def true_tally(self) -> Counter[tuple[str, str]]:
         """(predicted class, true class) -> items."""

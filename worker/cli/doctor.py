@@ -14,6 +14,7 @@ from connector.desk import connect as connect_label_studio
 from connector.errors import ConnectorError
 from connector.settings import label_studio_settings, other_servers, secret
 from worker.errors import AssayError
+from worker.judgements.shown import OTHER_DATA, labelling_text
 from worker.notices.outbox import given_up
 from worker.schedule import HEARTBEAT
 from worker.service.embedded import find_binary
@@ -26,6 +27,7 @@ from worker.service.settings import SECRETS, Settings
 # access tokens: a legacy token is needed.
 OLDEST_LABEL_STUDIO = (1, 11)
 LARGEST_CLOCK_DIFFERENCE_S = 60.0
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,19 @@ def _of_assessment(office: Office, assessment: str) -> list[Finding]:
     notes = ledger.standing().notes
     if error := notes.get("error", ""):
         found.append(Finding(f"Assessment {assessment}", "its last turn failed", error))
+    if cure := labelling_text(notes):
+        found.append(Finding(f"Labelling of {assessment}", "another configuration", cure))
+    others = [n for n, why in ledger.rejected().items() if why["reason"] == OTHER_DATA]
+    if others:
+        shown = ", ".join(map(str, sorted(others)[:_SHOWN])) + ", ..." * (len(others) > _SHOWN)
+        found.append(
+            Finding(
+                f"Tasks of {assessment}",
+                f"{len(others)} annotations are on data that are not the items' ({shown})",
+                "somebody changed these tasks' data or item_id in Label Studio; put back what the "
+                "predictions file has (`assay status --json` names the items), and they count",
+            )
+        )
     if failed := notes.get("report_error", ""):
         found.append(Finding(f"Reports of {assessment}", "the last one failed", failed))
     if lost := given_up(ledger):

@@ -49,6 +49,8 @@ def status_text(s: Status) -> str:
         lines.append(f"Rejected: annotation {annotation} of {why['item']}: {why['reason']}.")
     if len(s.rejected) > 10:
         lines.append(f"... and {len(s.rejected) - 10} more rejected annotations (see --json).")
+    if s.labelling:
+        lines += textwrap.wrap(s.labelling, WIDTH)
     if s.foreign_tasks:
         lines.append(f"{s.foreign_tasks} tasks of the project are not ours and do not count.")
     if s.error:

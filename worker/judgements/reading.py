@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from heapq import nsmallest
 
 from connector.labels import Look
 from connector.port import Desk
@@ -11,6 +12,7 @@ from worker.errors import AssayError
 from worker.judgements.changes import Change, change
 from worker.judgements.records import CLOCKS_US, Record, load, looked_at, lost
 from worker.judgements.rules import Rules
+from worker.judgements.shown import as_counted, changed_labelling, compared, read_from, was_read
 from worker.ledger import Ledger
 from worker.queue.strays import note_strays
 
@@ -21,6 +23,9 @@ OVERLAP_US = 10_000_000
 # tasks) is found within this time.
 SWEEP_S = 20.0
 BATCH = 500
+# So many answered tasks are read again with every sweep, one after the other: some of Label
+# Studio's actions change a task's data and leave its stamp.
+LOOKED_THROUGH = 100
 ATTEMPTS = 20
 
 
@@ -91,12 +96,16 @@ def _record_once(ledger: Ledger, looks: Sequence[Look], reading: int, rules: Rul
     stored = ledger.records(list({look.item for look in latest.values()}))
     before = {item: load(text) for item, text in stored.items()}
     after = dict(before)
+    is_answered = any(look.judgements for look in latest.values())
+    changed = changed_labelling(ledger.notes()) if is_answered else None
     now_us = int(time.time() * 1e6)
     foreign: dict[int, str] = {}
     unclaimed: list[Look] = []
     for look in latest.values():
         if look.item in after:
-            after[look.item] = looked_at(after[look.item], look, reading, rules, now_us)
+            known = after[look.item]
+            seen = as_counted(look, known.row, rules, changed)
+            after[look.item] = looked_at(known, seen, reading, rules, now_us)
         else:
             foreign[look.task] = _foreign_brief(look)
             if look.item:
@@ -128,41 +137,84 @@ def sweep_is_due(ledger: Ledger, now_s: float) -> bool:
     return abs(now_s - swept_at) >= SWEEP_S
 
 
-def sweep(ledger: Ledger, desk: Desk, rules: Rules) -> bool:
+def sweep(ledger: Ledger, desk: Desk, rules: Rules, *, is_thorough: bool = False) -> bool:
     """Compare all tasks with what we know where the project's counts disagree; return if they did.
 
-    It finds what no change tells: deleted tasks, and anything that ever slipped through. So it does
-    while the cursor is ahead of our clock: Label Studio's was, and changes that it stamps now are
-    behind the cursor.
+    It finds what no change tells: deleted tasks, data that were changed without a stamp, another
+    labelling configuration, and anything that ever slipped through. So it does while the cursor is
+    ahead of our clock: Label Studio's was, and changes that it stamps now are behind the cursor.
+
+    Args:
+        is_thorough: read every answered task again, in place of the next few.
     """
-    known = ledger.tasks()
-    cursor_us = int(ledger.notes().get("cursor", 0))
+    known, notes, now_us = ledger.tasks(), ledger.notes(), int(time.time() * 1e6)
+    cursor_us = int(notes.get("cursor", 0))
     counters = desk.counters()
-    ledger.note(swept_at=int(time.time()))
+    told = compared(notes, counters.labelling, min(cursor_us, now_us))
+    ledger.note(swept_at=int(time.time()), **told)
+    _read_by_new_rule(ledger, desk, rules, known)
+    _look_through(ledger, desk, rules, known, is_thorough=is_thorough)
     ours = (
         len(known),
         sum(answers for _, answers, _, _ in known.values()),
         sum(skipped for _, _, skipped, _ in known.values()),
     )
-    is_behind = cursor_us <= time.time() * 1e6 + CLOCKS_US
+    is_behind = cursor_us <= now_us + CLOCKS_US
     if is_behind and ours == (counters.tasks, counters.answers, counters.skips):
         return False
     take_stock(ledger, desk, rules)
     return True
 
 
+def _read_by_new_rule(
+    ledger: Ledger, desk: Desk, rules: Rules, known: Mapping[int, tuple[int, int, int, str]]
+) -> None:
+    """After the labelling configuration was changed or put back: later labels count otherwise."""
+    since_us = read_from(ledger.notes())
+    if since_us is None:
+        return
+    later = [
+        task
+        for task, (at_us, answers, _, item) in known.items()
+        if item and answers and at_us > since_us - OVERLAP_US
+    ]
+    _read_again(ledger, desk, rules, later)
+    ledger.note(**was_read())
+
+
+def _look_through(
+    ledger: Ledger,
+    desk: Desk,
+    rules: Rules,
+    known: Mapping[int, tuple[int, int, int, str]],
+    *,
+    is_thorough: bool,
+) -> None:
+    """Read answered tasks again: all, or those that come next."""
+    answered = [task for task, (_, answers, _, item) in known.items() if item and answers]
+    if not is_thorough:
+        last = int(ledger.notes().get("looked_through", 0))
+        answered = nsmallest(LOOKED_THROUGH, (task for task in answered if task > last))
+        ledger.note(looked_through=answered[-1] if len(answered) == LOOKED_THROUGH else 0)
+    _read_again(ledger, desk, rules, answered)
+
+
+def _read_again(ledger: Ledger, desk: Desk, rules: Rules, tasks: Sequence[int]) -> None:
+    reading = ledger.next_reading()
+    for start in range(0, len(tasks), BATCH):
+        record(ledger, desk.read(tasks[start : start + BATCH]), reading, rules)
+
+
 def take_stock(ledger: Ledger, desk: Desk, rules: Rules) -> None:
     """Read every task that is not as we know it, and let go of those that are gone."""
     known = ledger.tasks()
     census = {brief.task: brief for brief in desk.census()}
-    reading = ledger.next_reading()
     stale = [
         task
         for task, brief in census.items()
         if known.get(task, ())[:3] != (brief.at_us, brief.answers, brief.skips)
     ]
-    for start in range(0, len(stale), BATCH):
-        record(ledger, desk.read(stale[start : start + BATCH]), reading, rules)
+    _read_again(ledger, desk, rules, stale)
     gone = [task for task in known if task not in census]
     ledger.forget_foreign([task for task in gone if not known[task][3]])
     _let_go(ledger, [(task, known[task][3]) for task in gone if known[task][3]], rules)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from connector.labels import Judgement
@@ -28,12 +28,15 @@ class Rules:
     skips: so many annotators may skip it before it is given up.
     per_item: so many different annotators judge it; with `majority` up to per_item_max, while
         their votes are tied.
+    shown: the fingerprint of what the item in a row shows (`connector.shown`); a label on a task
+        that shows something else is rejected. None: whatever it shows.
     """
 
     kind: Kind = "first"
     per_item: int = 1
     per_item_max: int = 1
     skips: int = 2
+    shown: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
 
     def outcome(self, votes: Mapping[int, str], row: int) -> str | None:
         """What the votes on the item in `row` add up to, as the tally keeps it; None: nothing yet.

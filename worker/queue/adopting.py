@@ -26,7 +26,12 @@ def adopt(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing
         return False
     looks = [look for look in desk.read(list(known)) if look.item]
     rows = assessment.pool.find({look.item for look in looks})
-    looks = sorted((look for look in looks if look.item in rows), key=lambda look: look.task)
+    shown = assessment.rules.shown
+    looks = [
+        look
+        for look in sorted(looks, key=lambda look: look.task)
+        if look.item in rows and (shown is None or look.shown == shown(rows[look.item]))
+    ]
     claimed = set(ledger.records(list(rows)))
     new = {look.item: rows[look.item] for look in looks if look.item not in claimed}
     claims = claims_of_strays(assessment.pool, standing, new)

@@ -253,8 +253,10 @@ def desk_of(header: Header, ledger: Ledger) -> Desk:
     plan = stored_plan(header.plan)
     _, bins = answers(plan, header.labels)
     schema = Schema(header.control, header.to_name, header.labels, bins)
+    is_theirs = plan.queue.mode == "prioritise"
+    shown = {key: name if is_theirs else key for key, name in plan.pool.data.items()}
     client, url, project = connect_label_studio(settings), settings.url, header.project
-    if plan.queue.mode == "prioritise":
+    if is_theirs:
         claimed = Claimed(ledger)
-        return PrioritisedDesk(client, url, project, schema, header.assessment, claimed)
-    return LabelStudioDesk(client, url, project, schema)
+        return PrioritisedDesk(client, url, project, schema, shown, header.assessment, claimed)
+    return LabelStudioDesk(client, url, project, schema, shown)
