@@ -7,7 +7,6 @@ and annotations that were there when it began.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import uuid
 from collections import Counter
@@ -31,6 +30,7 @@ from connector.existing import (
 )
 from connector.labels import Schema, offered, shown_keys
 from connector.settings import label_studio_settings
+from connector.shown import text_of
 from worker.errors import PredictionsError
 from worker.judgements.rules import Rules, tied, votes_of
 from worker.plan import Plan
@@ -95,8 +95,10 @@ def read_project(
             f"project {number} holds no tasks; import them with their predictions, or write "
             "`pool: {predictions: FILE}`"
         )
+    is_theirs = plan.queue.mode == "prioritise"  # people see the tasks themselves
+    plan = _with_shown(plan, project.config, tasks) if is_theirs else plan
     table = _table(plan, tasks)
-    if plan.queue.mode == "prioritise":  # people see the tasks themselves
+    if is_theirs:
         _check_shown(number, project.config, tasks, table)
     path = _kept(folder, number, table)
     pool = plan.pool.model_copy(update={"predictions": path, "classes": classes})
@@ -132,8 +134,20 @@ def settled_plan(plan: Plan, begun: Plan) -> Plan:
     """The plan as it was begun with: the project that is its pool is not read again."""
     if plan.pool.project is None or begun.pool.project != plan.pool.project:
         return plan
-    kept = {"predictions": begun.pool.predictions, "classes": begun.pool.classes}
+    kept = {key: getattr(begun.pool, key) for key in ("predictions", "classes", "data")}
     return plan.model_copy(update={"pool": plan.pool.model_copy(update=kept)})
+
+
+def _with_shown(plan: Plan, config: str, tasks: Sequence[ExistingTask]) -> Plan:
+    """The plan with all that the labelling page shows: what people saw is compared with the pool.
+
+    An id of its own among the tasks' data is no part of it: the pool keeps that of the task there.
+    """
+    named = set(plan.pool.data.values()) | {ID}
+    there = {key for task in tasks for key, value in task.data.items() if text_of(value)}
+    more = {key: key for key in shown_keys(config) if key in there - named}
+    data = {**more, **plan.pool.data}
+    return plan.model_copy(update={"pool": plan.pool.model_copy(update={"data": data})})
 
 
 def _table(plan: Plan, tasks: Sequence[ExistingTask]) -> pa.Table:
@@ -167,7 +181,7 @@ def _table(plan: Plan, tasks: Sequence[ExistingTask]) -> pa.Table:
                 f"have a list or an object under {name!r}, which cannot be copied; leave it out of "
                 "`pool.data`, or write `queue: {mode: prioritise}`",
             )
-        values = [_text(task.data.get(name)) for task in tasks]
+        values = [text_of(task.data.get(name)) for task in tasks]
         if not any(values):
             have = ", ".join(sorted({key for task in tasks[:100] for key in task.data})) or "none"
             raise PredictionsError(
@@ -180,7 +194,7 @@ def _table(plan: Plan, tasks: Sequence[ExistingTask]) -> pa.Table:
 def _check_shown(number: int, config: str, tasks: Sequence[ExistingTask], table: pa.Table) -> None:
     """Refuse tasks whose labelling page tells annotators what was predicted."""
     keys, scores = list(shown_keys(config)), table.column(SCORE).to_numpy()
-    shown = [[_text(task.data.get(key)) or "" for task in tasks] for key in keys]
+    shown = [[text_of(task.data.get(key)) or "" for task in tasks] for key in keys]
     said = table.column(PREDICTED).combine_chunks().dictionary_encode()
     told = Told("the predicted class", said.dictionary.to_pylist(), said.indices.to_numpy())
     cure = "leave it out of the labelling configuration, or show another key"
@@ -258,13 +272,6 @@ def _known(task: ExistingTask, rules: Rules) -> str | None:
     if outcome is None or not rules.is_settled(votes, outcome) or len(tied(outcome)) > 1:
         return None
     return outcome
-
-
-def _text(value: object) -> str | None:
-    """A value of a task's data as annotators are shown it; lists and objects as JSON."""
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
 def _kept(folder: Path, number: int, table: pa.Table) -> Path:

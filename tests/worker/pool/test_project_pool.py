@@ -101,6 +101,14 @@ def test_a_majority_counts_once_it_is_settled_and_a_tie_is_asked_for(read: Any) 
     assert table(found)[LABEL] == ["cat", None, None]
 
 
+def test_all_that_people_are_shown_is_kept_where_they_see_the_tasks_themselves(read: Any) -> None:
+    found = read(task(1, said(), other="not shown"), task(2, said("dog"), other="nor this"))
+    assert found.plan.pool.data == {"text": "text"}
+    assert table(found)["text"] == ["t1", "t2"]
+    named = read(task(1, said()), pool="project: 12, data: {shown: text}")
+    assert named.plan.pool.data == {"shown": "text"}
+
+
 def test_the_same_content_has_one_name_and_other_content_another(read: Any) -> None:
     one = read(task(1, said()), task(2, said("dog"))).plan.pool.predictions
     again = read(task(1, said()), task(2, said("dog"))).plan.pool.predictions
