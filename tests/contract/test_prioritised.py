@@ -12,10 +12,12 @@ from label_studio_sdk.client import LabelStudio
 
 from connector.annotator import Annotator
 from connector.errors import InDoubt, RankedByAnother, RankingLost
+from connector.labelling import differing
 from connector.labels import Schema
 from connector.local import LabelStudioServer
 from connector.port import BorrowedDesk, marker
 from connector.prioritised import PrioritisedDesk
+from connector.shown import fingerprint
 from tests.live.full import CONTROL, SHOWN, Full, full_project
 from tests.live.pools import GROUPS
 
@@ -105,6 +107,25 @@ def test_putting_again_changes_nothing(world: World) -> None:
     assert [task for task in t if not looks[task]] == [t[3], t[5]]
     assert sorted(world.full.versions().values()) == [2, 12]
     assert world.desk.find([str(t[5]), str(t[4])]) == {str(t[5]): [t[5]]}
+
+
+def test_what_a_task_shows_is_told_by_its_data_and_what_is_asked_by_the_configuration(
+    world: World,
+) -> None:
+    task = world.full.tasks[0]
+    world.put(task)
+    (before,), asked = world.desk.read([task]), world.desk.counters().labelling
+    assert before.shown == fingerprint({SHOWN: "photo 0"}, {SHOWN: SHOWN})
+
+    world.full.call("PATCH", f"/api/tasks/{task}/", {"data": {SHOWN: "another one"}})
+    assert world.desk.read([task])[0].shown != before.shown
+    world.full.call("PATCH", f"/api/tasks/{task}/", {"data": {SHOWN: "photo 0", "more": 1}})
+    assert world.desk.read([task])[0].shown == before.shown
+
+    config = world.full.settings()["label_config"]
+    more = f'<Header value="${SHOWN}"/></View>'
+    world.full.asked("PATCH", "", {"label_config": config.replace("</View>", more)})
+    assert differing(asked, world.desk.counters().labelling) == f"Header '${SHOWN}'"
 
 
 def test_a_task_that_is_answered_or_gone_is_not_ranked(
