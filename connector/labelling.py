@@ -15,6 +15,8 @@ _LOOKS = frozenset(
     }
 )
 
+_NAMED, _LENGTH = 4, 60  # parts, and characters of each, that a difference tells
+
 
 @lru_cache(maxsize=64)  # of thousands of classes it takes longer than the request that brings it
 def labelling(config: str, control: str) -> str:
@@ -55,7 +57,11 @@ def _hashed(part: object) -> str:
 
 
 def differing(before: str, now: str) -> str:
-    """The names of the parts in which two configurations differ, such as "Choices 'answer'"."""
+    """The names of the parts in which two configurations differ, such as "Choices 'answer'".
+
+    Of many the first few, and cut short: who changes a configuration names its tags.
+    """
     one, other = json.loads(before), json.loads(now)
     parts = sorted(name for name in one | other if one.get(name) != other.get(name))
-    return ", ".join(parts)
+    more = f" and {len(parts) - _NAMED} more" if len(parts) > _NAMED else ""
+    return ", ".join(name[:_LENGTH] for name in parts[:_NAMED]) + more

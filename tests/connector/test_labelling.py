@@ -80,6 +80,14 @@ def test_of_many_classes_little_is_kept() -> None:
     assert len(json.loads(labelling(config, "answer"))) == 3
 
 
+def test_a_difference_is_told_in_a_line_whatever_the_tags_are_called() -> None:
+    more = "".join(f'<Text name="{n:03}{"x" * 1000}" value="$t"/>' for n in range(100))
+    told = differing(parts(CONFIG), parts(CONFIG.replace("</View>", f"{more}</View>")))
+    assert told.startswith("Text '000xxx")
+    assert told.endswith(" and 96 more")
+    assert len(told) < 300
+
+
 def test_entities_that_grow_are_no_configuration() -> None:
     grows = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
     bomb = f'<!DOCTYPE v [<!ENTITY e0 "0123456789">{grows}]><View>&e11;</View>'

@@ -169,6 +169,8 @@ def record_with(**values: Any) -> Callable[[Any], None]:
 HOSTILE: dict[str, Callable[[Any], None]] = {
     "author": changed("authors", lambda old: {"1": "x"}),
     "note": changed("notes", lambda old: old | {"polled_at": "x"}),
+    "note of the labelling": changed("notes", lambda old: old | {"labelling": "[]"}),
+    "changed labelling": changed("notes", lambda old: old | {"labelling_changed": "{}"}),
     "endless note": changed("notes", lambda old: old | {"swept_at": "1e999"}),
     "cursor": changed("notes", lambda old: old | {"cursor": "9" * 4000}),
     "a naive start": header_with(started_at="2026-01-01T00:00:00"),
