@@ -20,6 +20,7 @@ from connector.local_install import (
     release_folder,
     tail,
 )
+from connector.tethered import tied
 
 # The same for everybody and no secrets: the server listens on loopback only and holds a toy.
 ADMIN_EMAIL = "admin@example.com"
@@ -116,7 +117,7 @@ def launch(
     kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            arguments,
+            tied(arguments),
             env=kept | SWITCHES | {"LABEL_STUDIO_BASE_DATA_DIR": str(data_dir)},
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -19,6 +19,7 @@ from connector.annotator import Annotator, sign_up
 from connector.desk import connect as connect_label_studio
 from connector.project import hook
 from connector.settings import LabelStudioSettings, webhook_secret
+from connector.tethered import tied
 from tests.bench.measuring import line, quantiles, say, write_pool
 from worker.ledger import ValkeyLedger
 from worker.queue.queueing import n_waiting
@@ -133,7 +134,7 @@ def _wait_for(condition: object, patience_s: float = 30.0) -> None:
 
 @contextmanager
 def _children(*commands: list[str]) -> Iterator[None]:
-    processes = [subprocess.Popen([sys.executable, "-m", "worker.cli", *c]) for c in commands]
+    processes = [subprocess.Popen(tied([sys.executable, "-m", "worker.cli", *c])) for c in commands]
     try:
         yield
     finally:

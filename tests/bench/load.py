@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from connector.tethered import tied
 from tests.bench.measuring import line, say, used_memory, write_pool
 from tests.bench.stored_desk import StoredDesk
 from tests.bench.turn import header_of
@@ -176,7 +177,7 @@ def workers(office: Office, n: int) -> Iterator[list[int]]:
     env = os.environ | {"ASSAY_HOME": str(office.settings.home), "REDIS_URL": office.url}
     # numpy's linear algebra would start as many threads in each of them.
     env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "tests.bench.load_worker"]
+    command = tied([sys.executable, "-m", "tests.bench.load_worker"])
     started = [subprocess.Popen(command, env=env) for _ in range(n)]
     try:
         yield [process.pid for process in started]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from tests.calibration.made import is_there
 from tests.calibration.page import page, summed_up, text_of
 from tests.calibration.rows import Row
 from tests.calibration.trying import LONG, SHORT, UNTIL, Job, every_job, rows_of
+from worker.simulate.spread import follow
 
 FOLDER = Path(".assay") / "calibration"
 
@@ -72,7 +74,9 @@ def _taken(jobs: list[Job], n_processes: int) -> Iterator[tuple[Job, list[Row]]]
         yield from ((job, rows_of(job)) for job in jobs)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(n_processes, context) as pool:
+    with ProcessPoolExecutor(
+        n_processes, context, initializer=follow, initargs=(os.getpid(),)
+    ) as pool:
         futures = {pool.submit(rows_of, job): job for job in jobs}
         for done in as_completed(futures):
             yield futures[done], done.result()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from connector.tethered import tied
 from tests.live.service import eventually
 from worker.service.embedded import find_binary
 from worker.service.server import connect
@@ -49,7 +50,7 @@ def guarded_server(folder: Path, password: str) -> Iterator[Guarded]:
         script = script.replace(name, str(ours))
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [shell, option, script.replace("$$", "$")], stdout=log, stderr=log
+            tied([shell, option, script.replace("$$", "$")]), stdout=log, stderr=log
         )
     try:
         admin = f"redis://admin:all@127.0.0.1:{port}/0"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from connector.local import LabelStudioServer
+from connector.tethered import tied
 from worker.judgements.records import Record, load
 from worker.judgements.rules import Rules
 from worker.service.embedded import embedded_url
@@ -79,7 +80,7 @@ class Service:
         self.home.mkdir(parents=True, exist_ok=True)
         with (self.home / f"{arguments[0]}.log").open("ab") as log:
             process = subprocess.Popen(
-                _command(*arguments),
+                tied(_command(*arguments)),
                 env=self.env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

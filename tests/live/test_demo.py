@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import processes_of, wait_until_gone
+
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 
@@ -24,17 +26,12 @@ def demo(home: Path) -> subprocess.Popen[str]:
     )
 
 
-def processes_of(home: Path) -> list[str]:
-    """Command lines and environments of living processes that name the home folder."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            texts = [(entry / name).read_bytes() for name in ("cmdline", "environ")]
-        except OSError:
-            continue
-        if any(str(home).encode() in text for text in texts):
-            found.append(f"{entry.name} {texts[0]!r}")
-    return found
+def wait_until_it_runs(process: subprocess.Popen[str], home: Path) -> None:
+    deadline = time.monotonic() + 600
+    while not (home / "demo/up.pids").exists():
+        assert time.monotonic() < deadline, "the demo does not get going"
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.2)
 
 
 def test_the_demo_ends_with_a_conclusive_decision_on_real_annotations(tmp_path):
@@ -55,14 +52,18 @@ def test_the_demo_ends_with_a_conclusive_decision_on_real_annotations(tmp_path):
 
 def test_ctrl_c_in_the_middle_of_the_demo_leaves_nothing_running(tmp_path):
     process = demo(tmp_path)
-    deadline = time.monotonic() + 600
-    while not (tmp_path / "demo/up.pids").exists():
-        assert time.monotonic() < deadline, "the demo does not get going"
-        assert process.poll() is None, process.communicate()[0]
-        time.sleep(0.2)
+    wait_until_it_runs(process, tmp_path)
     time.sleep(5)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=300)
 
     assert "Traceback" not in output
     assert processes_of(tmp_path) == []
+
+
+def test_killed_in_the_middle_it_leaves_no_open_toy_server_and_nothing_else_running(tmp_path):
+    process = demo(tmp_path)
+    wait_until_it_runs(process, tmp_path)
+    process.kill()
+    process.communicate(timeout=300)
+    wait_until_gone(tmp_path)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from connector.tethered import tied
 from tests.bench.measuring import write_pool
 from tests.bench.turn import header_of
 from tests.live.service import eventually
@@ -68,7 +69,7 @@ def worker(
     env = os.environ | {"ASSAY_HOME": str(home)} | dict(settings)
     with (home / "worker.log").open("wb") as log:
         process = subprocess.Popen(
-            words if through is None else through(*words), env=env, stdout=log, stderr=log
+            tied(words if through is None else through(*words)), env=env, stdout=log, stderr=log
         )
     try:
         yield process

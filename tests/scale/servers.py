@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from connector.local import free_port
+from connector.tethered import tied
 from worker.service.embedded import find_binary
 
 PATIENCE_S = 300.0
@@ -81,7 +82,9 @@ def _started(
             *("--protected-mode", "no", *options, *(bus if is_in_cluster else ())),
         ]
         with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            process = subprocess.Popen(
+                tied(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
         made = Node(host, port, process.pid)
         try:
             until(lambda process=process, made=made: process.poll() is not None or _is_up(made))

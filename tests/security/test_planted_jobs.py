@@ -16,6 +16,7 @@ from rq.registry import StartedJobRegistry
 from rq.serializers import JSONSerializer
 from rq.webhook import Webhook
 
+from connector.tethered import tied
 from tests.notices.receiver import receiver
 from worker.jobs import work
 from worker.service.embedded import server
@@ -63,7 +64,7 @@ def test_a_real_worker_refuses_a_planted_command_reports_it_and_goes_on(
     log = tmp_path / "worker.log"
     with log.open("wb") as out:
         worker = subprocess.Popen(
-            [sys.executable, "-m", "worker.cli", "worker"],
+            tied([sys.executable, "-m", "worker.cli", "worker"]),
             env={"ASSAY_HOME": str(home.settings.home), "PATH": "/usr/bin:/bin"},
             cwd=Path(__file__).parents[2],
             stdout=out,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -16,8 +17,10 @@ from pathlib import Path
 
 from redis.exceptions import RedisError
 
+from connector.tethered import tied
 from worker.service.embedded import embedded_url, ensure_running
 from worker.service.server import connect
+from worker.service.unused import USERS
 
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 DISK = "64m"
@@ -67,7 +70,7 @@ class Crew:
             command = ["tests.soak.other_time", *command]
         with (self.home / f"{name}.log").open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", *command],
+                tied([sys.executable, "-m", *command]),
                 env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
 
@@ -113,6 +116,7 @@ def crew(
     """A crew at work, for as long as the block runs."""
     clock = home / "clock"
     clock.write_text("+0\n", encoding="utf-8")
+    (home / "valkey").mkdir(exist_ok=True)
     serve = ["serve", "--port", str(port), "--public-url", public_url]
     commands = {"receiver": serve, "watcher": ["watch", "--every", "1"]}
     commands |= {f"worker-{n + 1}": ["worker"] for n in range(n_workers)}
@@ -123,12 +127,15 @@ def crew(
             at_work.tend()
 
     keeper = threading.Thread(target=keep, daemon=True)
-    keeper.start()
-    try:
-        yield at_work
-    finally:
-        at_work.close()
-        keeper.join()
+    # Where all of the others are killed, the server stays.
+    with (home / "valkey" / USERS).open("a") as users:
+        fcntl.flock(users, fcntl.LOCK_SH)
+        keeper.start()
+        try:
+            yield at_work
+        finally:
+            at_work.close()
+            keeper.join()
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from connector.tethered import tie_to
 from worker.errors import AssayError
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def writer() -> Iterator[Callable[[Report, Path, str], Path]]:
     """
     fresh = get_context("spawn")  # a copy of a process with threads or connections could hang
     ours, theirs = fresh.Pipe()
-    beside = fresh.Process(target=_write, args=(theirs,))
+    beside = fresh.Process(target=_write, args=(theirs, os.getpid()))
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # it inherits this: Ctrl-C is ours
     try:
         beside.start()
@@ -65,8 +67,9 @@ def writer() -> Iterator[Callable[[Report, Path, str], Path]]:
         beside.join()
 
 
-def _write(told: Connection) -> None:
+def _write(told: Connection, parent: int) -> None:
     """Write one report, or none if the other process ends without asking for one."""
+    tie_to(parent)
     gc.disable()  # for one page no cycle is worth looking for, and none after it
     atexit.register(gc.freeze)
     from worker.report.page import get_ready, write_report

@@ -2,7 +2,8 @@
 
 It belongs to a folder. Every process that uses it holds a shared file lock there; whoever leaves
 and can make the lock exclusive was the last, and stops the server. A killed process drops its lock
-by itself, and the next one to come finds the server running and takes part.
+by itself: the next one to come finds the server running and takes part, and `unused` ends it when
+nobody is left.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from redis.exceptions import BusyLoadingError, RedisError, ResponseError
 from redis.retry import Retry
 
 from worker.service.server import OLDEST, NoServer, check, connect
+from worker.service.unused import USERS, gate, locked_at_once
 
 START_TIMEOUT_S = 30.0
 # A unix socket's path may be 107 bytes long, a zero ends it.
@@ -111,24 +113,16 @@ def server(home: Path, url: str | None) -> Iterator[str]:
         return
     folder = home / "valkey"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (folder / "users.lock").open("a") as users:
-        with _gate(folder):
+    with (folder / USERS).open("a") as users:
+        with gate(folder):
             fcntl.flock(users, fcntl.LOCK_SH)
             _start_unless_running(home)
         try:
             yield embedded_url(home)
         finally:
-            with _gate(folder):
+            with gate(folder):
                 fcntl.flock(users, fcntl.LOCK_UN)
                 _stop_if_last(home, users)
-
-
-@contextmanager
-def _gate(folder: Path) -> Iterator[None]:
-    """One process at a time comes or goes."""
-    with (folder / "gate.lock").open("a") as gate:
-        fcntl.flock(gate, fcntl.LOCK_EX)
-        yield
 
 
 def ensure_running(home: Path) -> int | None:
@@ -141,7 +135,7 @@ def ensure_running(home: Path) -> int | None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if _answers(home):
         return None
-    with _gate(folder):
+    with gate(folder):
         return _start_unless_running(home)
 
 
@@ -149,7 +143,7 @@ def _start_unless_running(home: Path) -> int | None:
     """The server inherits a lock that lives as long as it does, so there are never two of them."""
     deadline = time.monotonic() + START_TIMEOUT_S
     with (home / "valkey" / "server.lock").open("a") as life:
-        while not _locked_at_once(life):
+        while not locked_at_once(life.fileno()):
             if _answers(home):
                 return None
             if time.monotonic() > deadline:
@@ -164,11 +158,12 @@ def _start_unless_running(home: Path) -> int | None:
 
 def _start(home: Path, life: IO[str], deadline: float) -> int:
     binary, folder, socket = find_binary(), home / "valkey", socket_of(home)
+    attended = [sys.executable, "-m", "worker.service.unused", str(folder), str(life.fileno())]
     socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     log = folder / "valkey.log"
     with log.open("ab") as out:
         process = _children[home] = subprocess.Popen(
-            [binary.path, *_options(folder, socket)],
+            [*attended, binary.path, *_options(folder, socket)],
             stdout=out,
             stderr=out,
             stdin=subprocess.DEVNULL,
@@ -181,14 +176,6 @@ def _start(home: Path, life: IO[str], deadline: float) -> int:
         time.sleep(0.02)
     tail = "\n".join(log.read_text("utf-8", "replace").splitlines()[-8:])
     raise NoServer(f"The embedded server ({binary.path}) did not come up; its log ends:\n{tail}")
-
-
-def _locked_at_once(file: IO[str]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _options(folder: Path, socket: Path) -> list[str]:
@@ -221,7 +208,7 @@ def _answers(home: Path) -> bool:
 
 
 def _stop_if_last(home: Path, users: IO[str]) -> None:
-    if not _locked_at_once(users):
+    if not locked_at_once(users.fileno()):
         return
     try:
         with connect(embedded_url(home), is_patient=False) as connection:

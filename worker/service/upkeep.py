@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Event
 
 from connector.settings import secret
+from connector.tethered import tied
 from worker.service.embedded import ensure_running
 from worker.service.settings import Settings
 
@@ -85,7 +86,7 @@ def _tend(child: _Child, env: dict[str, str], say: Callable[[str], None]) -> Non
         return
     child.began = now
     child.process = subprocess.Popen(
-        [sys.executable, "-m", "worker.service.tethered", str(os.getpid()), *child.arguments],
+        tied([sys.executable, "-m", "worker.cli", *child.arguments]),
         env=env,
         stdin=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C reaches us alone; we end them in order

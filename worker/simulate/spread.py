@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 import uuid
 from collections.abc import Generator, Iterator, Sequence
@@ -21,6 +22,7 @@ from rq import Queue, Worker
 from rq.job import Job, Retry
 from rq.serializers import JSONSerializer
 
+from connector.tethered import tie_to
 from worker.errors import AssayError
 from worker.pool import publish
 from worker.service.office import Office
@@ -84,7 +86,9 @@ def _processes(n_processes: int) -> Iterator[ProcessPoolExecutor]:
     others = set(multiprocessing.active_children())
     # Forking a process with threads, such as pyarrow's, may hang.
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(n_processes, context, initializer=_ignore_interrupt)
+    executor = ProcessPoolExecutor(
+        n_processes, context, initializer=follow, initargs=(os.getpid(),)
+    )
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     try:
         yield executor
@@ -102,11 +106,11 @@ def _processes(n_processes: int) -> Iterator[ProcessPoolExecutor]:
                 os.environ[name] = value
 
 
-def _ignore_interrupt() -> None:
-    # Ctrl-C reaches the whole terminal; it is the parent that decides.
-    import signal
-
+def follow(parent: int) -> None:
+    """Leave it to the parent when a process of a pool ends, and end with it."""
+    # Ctrl-C reaches the whole terminal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tie_to(parent)
 
 
 def over_rq(

@@ -5,6 +5,7 @@ The predictions are written for the time of a study to a folder that is removed 
 
 import hashlib
 import multiprocessing
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -26,7 +27,7 @@ from worker.plan import Plan
 from worker.pool import open_pool
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.replay import run_seed, shuffled
-from worker.simulate.spread import n_cores
+from worker.simulate.spread import follow, n_cores
 from worker.simulate.truths import outcomes
 
 Order = TypeVar("Order")
@@ -90,7 +91,9 @@ def spread(work: Callable[[Order], Result], orders: Sequence[Order]) -> list[Res
     if n_cores() == 1:
         return [work(order) for order in orders]
     spawning = multiprocessing.get_context("spawn")  # as `worker.simulate.spread`
-    with ProcessPoolExecutor(n_cores(), spawning) as executor:
+    with ProcessPoolExecutor(
+        n_cores(), spawning, initializer=follow, initargs=(os.getpid(),)
+    ) as executor:
         return list(executor.map(work, orders))
 
 

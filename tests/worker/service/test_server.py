@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from redis.exceptions import OutOfMemoryError
 
+from tests.processes import wait_until_gone
 from worker.ledger import Claim, Header, ValkeyLedger
 from worker.service.embedded import embedded_url, ensure_running, find_binary, server, socket_of
 from worker.service.server import NoServer, UnfitServer, check, connect
@@ -133,21 +134,44 @@ class TestTheEmbeddedServer:
             assert pid_of(url) == again
 
     def test_a_killed_user_neither_stops_it_nor_keeps_it_alive(self, tmp_path: Path) -> None:
-        user = subprocess.Popen(
-            [sys.executable, "-c", STAYING_USER, str(tmp_path)],
-            stdout=subprocess.PIPE,
-            cwd=Path(__file__).parents[3],
-        )
-        with user:
-            assert user.stdout is not None
-            assert user.stdout.readline() == b"in\n"
+        users = [
+            subprocess.Popen(
+                [sys.executable, "-c", STAYING_USER, str(tmp_path)],
+                stdout=subprocess.PIPE,
+                cwd=Path(__file__).parents[3],
+            )
+            for _ in range(2)
+        ]
+        first, second = users
+        with first, second:
+            for user in users:
+                assert user.stdout is not None
+                assert user.stdout.readline() == b"in\n"
             pid = pid_of(embedded_url(tmp_path))
-            user.kill()
-            user.wait()
-
-        with server(tmp_path, None) as url:
+            first.kill()
+            first.wait()
+            with server(tmp_path, None) as url:
+                assert pid_of(url) == pid
             assert pid_of(url) == pid
+            second.kill()
+            second.wait()
         assert is_gone_soon(pid)
+        wait_until_gone(tmp_path)
+
+    def test_who_comes_after_a_kill_has_a_server_that_stays(self, tmp_path: Path) -> None:
+        for _ in range(3):
+            with subprocess.Popen(
+                [sys.executable, "-c", STAYING_USER, str(tmp_path)],
+                stdout=subprocess.PIPE,
+                cwd=Path(__file__).parents[3],
+            ) as user:
+                assert user.stdout is not None
+                assert user.stdout.readline() == b"in\n"
+                user.kill()
+            with server(tmp_path, None) as url, connect(url) as connection:
+                for _ in range(50):
+                    assert connection.ping()
+                    time.sleep(0.002)
 
     def test_many_who_come_at_once_share_one(self, tmp_path: Path) -> None:
         pids: list[int] = []

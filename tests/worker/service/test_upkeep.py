@@ -11,6 +11,7 @@ from threading import Event, Thread
 
 import pytest
 
+from tests.processes import wait_until_gone
 from worker.service.embedded import embedded_url, server
 from worker.service.server import connect
 from worker.service.settings import Settings
@@ -103,6 +104,7 @@ def test_when_up_itself_is_killed_its_processes_end_and_it_can_be_started_again(
     first.kill()
     first.wait()
     wait_for(lambda: not any(map(is_alive, children)))
+    wait_until_gone(tmp_path)  # the embedded server, too
 
     second = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
     try:

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.processes import processes_of, wait_until_gone
 from tests.worker.simulate.simulated_pool import N_ITEMS, write_plan
 from worker.cli.main import cli
 
@@ -269,3 +270,27 @@ def test_ctrl_c_reports_what_is_finished(tmp_path):
     report = json.loads(out)
     assert 0 < report["finished"] < report["runs"] == 2000
     assert report["results"][0]["runs"] == report["finished"]
+
+
+# --- kills ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=lambda how: how.name)
+def test_the_processes_that_take_runs_end_with_the_command(tmp_path, how):
+    plan, home = write_plan(tmp_path), tmp_path / "home"
+    command = subprocess.Popen(
+        [
+            sys.executable, "-m", "worker.cli", "simulate", str(plan), "--truth", "truth",
+            "--runs", "2000", "--processes", "2", "--json",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"ASSAY_HOME": str(home)},
+        cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    # the command, two that take runs, and what Python has beside them
+    while len(processes_of(home)) < 3 or not any("spawn_main" in p for p in processes_of(home)):
+        assert command.poll() is None
+    command.send_signal(how)
+    command.wait(60)
+    wait_until_gone(home)

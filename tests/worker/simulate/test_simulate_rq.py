@@ -16,6 +16,7 @@ import pytest
 from rq import Queue
 from rq.serializers import JSONSerializer
 
+from connector.tethered import tied
 from tests.worker.simulate.simulated_pool import write_plan
 from worker.service.office import Office
 from worker.service.settings import Settings
@@ -38,7 +39,7 @@ def workers(n: int, url: str, home: Path, **more: str) -> Iterator[None]:
     """So many workers, each a process of its own, as `assay worker` begins them."""
     env = os.environ | {"REDIS_URL": url, "ASSAY_HOME": str(home)} | more
     root = Path(__file__).parents[3]
-    command = [sys.executable, "-m", "worker.cli", "worker"]
+    command = tied([sys.executable, "-m", "worker.cli", "worker"])
     started = [subprocess.Popen(command, env=env, cwd=root) for _ in range(n)]
     try:
         yield
