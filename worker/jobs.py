@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
-import socket
 import time
-import uuid
 from contextlib import suppress
 
 from redis.exceptions import RedisError
@@ -26,6 +23,7 @@ from worker.service.admitting import PlainJob, refusal
 from worker.service.counters import count_failure, count_turn, webhooks
 from worker.service.logs import at_work, now_at
 from worker.service.office import DELIVER_JOB, JOB, QUEUE, REPORT_JOB, Office
+from worker.service.release import own_name
 from worker.simulate import spread
 
 log = logging.getLogger(__name__)
@@ -35,7 +33,7 @@ ALLOWED = {JOB, REPORT_JOB, DELIVER_JOB, spread.JOB}
 TURNS = 5
 
 _office: Office | None = None
-_process = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+_process = own_name()
 
 
 def open_office(office: Office) -> None:
@@ -151,6 +149,7 @@ def work(office: Office, *, burst: bool = False) -> None:
     ]
     worker = AssayWorker(
         queues,
+        name=_process,
         connection=office.jobs,
         serializer=JSONSerializer,
         job_class=PlainJob,

@@ -21,7 +21,7 @@ from worker.ledger import Header, Ledger, Standing
 from worker.queue.adopting import adopt
 from worker.queue.borrowing import borrow, hand_back
 from worker.queue.filling import empty, refill, tidy
-from worker.queue.leasing import leased
+from worker.queue.leasing import Lease, leased
 from worker.queue.queueing import pending_cells, unclaimed_cells
 from worker.telling import tell_decision, tell_progress, tell_tab, untell_decision, write_decision
 from worker.wording import headline, in_short
@@ -36,12 +36,12 @@ def advance(
         folder: where decision.json is kept.
         holder: names this turn; no other turn may use the name.
     """
-    with leased(ledger, holder) as is_ours:
-        return _turn(assessment, header, ledger, desk, folder, holder) if is_ours else None
+    with leased(ledger, holder) as lease:
+        return _turn(assessment, header, ledger, desk, folder, lease) if lease else None
 
 
 def _turn(
-    assessment: Assessment, header: Header, ledger: Ledger, desk: Desk, folder: Path, holder: str
+    assessment: Assessment, header: Header, ledger: Ledger, desk: Desk, folder: Path, lease: Lease
 ) -> Verdict:
     rules = assessment.rules
 
@@ -73,7 +73,7 @@ def _turn(
         untell_decision(ledger, desk, standing.notes)
         tidy(assessment, ledger, desk, standing)
         if changed_labelling(standing.notes) is None:  # else no answer would count
-            refill(assessment, ledger, desk, belief, standing, holder)
+            refill(assessment, ledger, desk, belief, standing, lease)
         tell_progress(ledger, desk, headline(assessment, belief, verdict), standing.notes)
     else:
         empty(assessment, ledger, desk, standing)

@@ -23,7 +23,7 @@ from worker.assessment import assess, reopen
 from worker.ledger import ValkeyLedger
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.queue.filling import LeaseLost
+from worker.queue.leasing import LeaseLost
 from worker.service.embedded import server
 from worker.service.server import connect
 

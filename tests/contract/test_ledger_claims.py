@@ -90,6 +90,19 @@ class TestLease:
         ledger.drop_lease("ada")
         assert ledger.take_lease("ben", 60_000)
 
+    def test_who_saw_a_process_die_takes_it_from_that_ones_turn_and_from_no_other(
+        self, ledger: Ledger
+    ) -> None:
+        assert not ledger.release_lease("host-1")
+        assert ledger.take_lease("host-12-7", 60_000)
+        assert not ledger.release_lease("host-1")
+        assert not ledger.take_lease("host-1-8", 60_000)
+        assert ledger.release_lease("host-12")
+        assert ledger.take_lease("host-1-8", 60_000)
+        assert not ledger.release_lease("host-12")
+        assert not ledger.begin_import("host-12-7", 60_000, [0], 60_000)
+        assert not ledger.keep_lease("host-12-7", 60_000)
+
     def test_a_doubt_of_a_claim_lasts_as_long_as_was_said(self, ledger: Ledger) -> None:
         assert ledger.in_doubt([]) == ledger.in_doubt([0, 1, 2]) == frozenset()
         ledger.doubt([0, 1], 60_000)

@@ -27,7 +27,7 @@ from worker.ledger import Header, Ledger, MemoryLedger, ValkeyLedger
 from worker.loop import advance
 from worker.plan import load_plan, plan_hash
 from worker.pool import compile_pool
-from worker.queue.filling import LeaseLost
+from worker.queue.leasing import LeaseLost
 from worker.service.server import connect
 
 CLASSES = ("cat", "dog", "cow")

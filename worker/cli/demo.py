@@ -78,7 +78,7 @@ def _show(
     header = start(SAMPLE / "plan.yaml", office, _say)
     page = f"{studio}/projects/{header.project}/data"
     ended = Event()
-    threads = [Thread(target=_keep_up, args=(office.settings, ended), daemon=True)]
+    threads = [Thread(target=_keep_up, args=(office, ended), daemon=True)]
     if by_hand:
         _say(
             f"Label in {page} (Label All Tasks). Sign in as {local.ADMIN_EMAIL}, password "
@@ -152,13 +152,14 @@ def _conclude(office: Office, status: Status, page: str, took_s: float) -> None:
     )
 
 
-def _keep_up(settings: Settings, ended: Event) -> None:
+def _keep_up(office: Office, ended: Event) -> None:
     children = [
         ("receiver", ("serve", "--port", "0")),
         ("watcher", ("watch", "--every", "2")),
         ("worker-1", ("worker",)),
     ]
-    keep_up(settings, environment(settings), children, _say, ended, settings.home / "up.pids")
+    settings = office.settings
+    keep_up(office, environment(settings), children, _say, ended, settings.home / "up.pids")
 
 
 def _label(person: Annotator, project: int, truth: dict[str, str], ended: Event) -> None:

@@ -125,7 +125,7 @@ def up(
         children += [(f"worker-{n + 1}", ["worker"]) for n in range(workers)]
         say("Everything is up; Ctrl-C ends it. See `assay status`.")
         keep_up(
-            settings,
+            office,
             env,
             children,
             say,

@@ -207,6 +207,12 @@ class Ledger(Protocol):
     def drop_lease(self, holder: str) -> None:
         """Stop being it."""
 
+    def release_lease(self, process: str) -> bool:
+        """Take it from a turn of a process that is known to be dead; say whether it had it.
+
+        A holder's name is that of its process, a dash and the number of its turn.
+        """
+
     def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
         """Remember for `ttl_ms` that the import of these claims may be under way; 0: it is over.
 

@@ -231,6 +231,16 @@ class MemoryLedger:
             if self._lease and self._lease[0] == holder:
                 self._lease = None
 
+    def release_lease(self, process: str) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            if self._lease is None or self._lease[1] <= now:
+                return False
+            if not self._lease[0].startswith(f"{process}-"):
+                return False
+            self._lease = None
+            return True
+
     def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
         with self._lock:
             until = time.monotonic() + ttl_ms / 1000

@@ -56,6 +56,11 @@ return 1
 _DROP = (
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
 )
+_RELEASE = """
+local holder = redis.call('GET', KEYS[1])
+if not holder or string.sub(holder, 1, #ARGV[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+"""
 _BEGIN = """
 if redis.call('HSETNX', KEYS[1], 'header', ARGV[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[1], 'status', 'running')
@@ -115,6 +120,7 @@ class ValkeyLedger:
         self._keep = connection.register_script(_KEEP)
         self._import = connection.register_script(_IMPORT)
         self._drop = connection.register_script(_DROP)
+        self._release = connection.register_script(_RELEASE)
         self._begin = connection.register_script(_BEGIN)
         self._move = connection.register_script(_MOVE)
         self._cursor = connection.register_script(_CURSOR)
@@ -287,6 +293,9 @@ class ValkeyLedger:
 
     def drop_lease(self, holder: str) -> None:
         self._drop(keys=[self._key("lease")], args=[holder])
+
+    def release_lease(self, process: str) -> bool:
+        return bool(self._release(keys=[self._key("lease")], args=[f"{process}-"]))
 
     def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
         doubts = [self._doubt_of(claim) for claim in claims]

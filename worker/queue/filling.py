@@ -19,11 +19,10 @@ from connector.port import Desk
 from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.strategies import NothingLeft
-from worker.errors import AssayError
 from worker.judgements.reading import look_again, record
 from worker.ledger import Claim, Ledger, Standing
 from worker.pool import Item
-from worker.queue.leasing import LEASE_MS
+from worker.queue.leasing import Lease
 from worker.queue.queueing import (
     answered_enough,
     n_missing,
@@ -38,16 +37,8 @@ CUT_MS = 25_000
 # While its database is locked, Label Studio tries an import again and again, though nobody waits
 # for the answer any more: 85 s was the longest that was seen.
 SLOW_MS = 300_000
-
-
-class LeaseLost(AssayError):
-    """This turn took too long; who takes the next one looks up what it left behind."""
-
-    def __init__(self, assessment: str) -> None:
-        super().__init__(
-            f"a turn of {assessment} took longer than {LEASE_MS / 1000:.0f} s, so that another "
-            "worker may be at it, or another server took over meanwhile; the next turn goes on"
-        )
+# All writes of a ranking are over by then (connector.ranking.RANKING_S).
+RANKING_MS = 20_000
 
 
 def refill(
@@ -56,7 +47,7 @@ def refill(
     desk: Desk,
     belief: Belief,
     standing: Standing,
-    holder: str,
+    lease: Lease,
 ) -> None:
     """Keep a short queue of well-chosen items before every annotator.
 
@@ -64,7 +55,7 @@ def refill(
         LeaseLost: another worker may import now.
         InDoubt: an import was sent, its answer never came.
     """
-    late = _deliver_doubtful(assessment, ledger, desk, standing, holder)
+    late = _deliver_doubtful(assessment, ledger, desk, standing, lease)
     enough = answered_enough(assessment, standing)
     reopened = [
         u.tasks[0]
@@ -72,15 +63,15 @@ def refill(
         if u.state == "open" and not u.open_tasks and u.item not in enough
     ]
     _set_open(assessment, ledger, desk, reopened, is_open=True)
-    _hold(ledger, holder)
+    lease.hold()
     claims = choose(assessment, belief, standing, enough, late)
     # Refused when an outcome changed meanwhile: the wake that came with it begins another turn.
     if claims and ledger.claim(standing.revision, claims):
         if {c.item for c in claims} & set(strays(standing.notes).values()):
             # Some lie before the annotators already.
-            _deliver_doubtful(assessment, ledger, desk, ledger.standing(), holder)
+            _deliver_doubtful(assessment, ledger, desk, ledger.standing(), lease)
             return
-        _deliver(assessment, ledger, desk, [(c.number, c.item, c.row) for c in claims], holder)
+        _deliver(assessment, ledger, desk, [(c.number, c.item, c.row) for c in claims], lease)
 
 
 def choose(
@@ -165,24 +156,14 @@ def _set_open(
     record(ledger, desk.read(tasks), reading, assessment.rules)
 
 
-def _hold(ledger: Ledger, holder: str) -> None:
-    """Hold the lease for longer: reading and thinking may have taken longer than it lasts.
-
-    A server that took over meanwhile and does not know this turn lacks what was read, and perhaps
-    claims: whoever chose by what it knows could send again what lies before the annotators.
-    """
-    if not ledger.keep_lease(holder, LEASE_MS):
-        raise LeaseLost(ledger.assessment)
-
-
 def _deliver_doubtful(
-    assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing, holder: str
+    assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing, lease: Lease
 ) -> frozenset[str]:
     """Finish what earlier turns claimed and perhaps imported; return the items still in doubt."""
     intended = [u for u in standing.unsettled.values() if u.state == "intended"]
     if not intended:
         return frozenset()
-    _hold(ledger, holder)
+    lease.hold()
     under_way = ledger.in_doubt([u.claim for u in intended])
     over = [u for u in intended if u.claim not in under_way]
     if over:
@@ -191,7 +172,7 @@ def _deliver_doubtful(
         tasks = [task for ids in found.values() for task in ids]
         record(ledger, desk.read(tasks), reading, assessment.rules)
         missing = sorted((u.claim, u.item, u.row) for u in over if u.item not in found)
-        _deliver(assessment, ledger, desk, missing, holder)
+        _deliver(assessment, ledger, desk, missing, lease)
     # What arrives late is read as any change.
     return frozenset(u.item for u in intended if u.claim in under_way)
 
@@ -201,7 +182,7 @@ def _deliver(
     ledger: Ledger,
     desk: Desk,
     claimed: Sequence[tuple[int, str, int]],
-    holder: str,
+    lease: Lease,
 ) -> None:
     """Import claimed items; the task that an annotator sees holds the item's data and id only.
 
@@ -214,11 +195,9 @@ def _deliver(
     claims = [claim for claim, _, _ in claimed]
     items = [item for _, item, _ in claimed]
     data = [{**assessment.pool.item(row).data, "item_id": item} for _, item, row in claimed]
-    # A ranking that is sent again replaces the earlier one, and is over before the lease is.
-    slow_ms = LEASE_MS if assessment.plan.queue.mode == "prioritise" else SLOW_MS
-    # To take the lease anew would not do: if it ran out, another may have imported these and gone.
-    if not ledger.begin_import(holder, LEASE_MS, claims, slow_ms):
-        raise LeaseLost(ledger.assessment)
+    # A ranking that is sent again replaces the earlier one.
+    slow_ms = RANKING_MS if assessment.plan.queue.mode == "prioritise" else SLOW_MS
+    lease.begin_import(claims, slow_ms)
     try:
         tasks = desk.put(data)
         if len(tasks) != len(items):

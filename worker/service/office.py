@@ -42,8 +42,9 @@ REPORT_JOB = "worker.jobs.report"
 DELIVER_JOB = "worker.jobs.deliver"
 JOB_TIMEOUT_S = 180
 REPORT_TIMEOUT_S = 60
-# As long as a lease, after which no turn that began before goes on importing.
-TURN_ENDS_S = 20.0
+# Longer than a turn that hangs keeps its lease (worker/queue/leasing.py); one that finds its keys
+# gone imports nothing more.
+TURN_ENDS_S = 30.0
 
 
 class NoSuchAssessment(AssayError):
@@ -175,6 +176,10 @@ class Office:
         """Ask for a turn whatever became of earlier jobs: RQ can lose one, whose id then blocks."""
         slot = int(datetime.now(UTC).timestamp() / every_s)
         self._enqueue(JOB, assessment, f"slot{slot}", waits_s=every_s)
+
+    def take_up(self, assessment: str, process: str) -> None:
+        """Ask for a turn in place of one that a worker died at, once for that worker."""
+        self._enqueue(JOB, assessment, f"after-{process}")
 
     def ask_for_report(self, assessment: str, slot: int, now: float, every_s: float) -> None:
         """Ask for the report of a slot; again every `every_s`, whatever became of earlier jobs."""

@@ -9,13 +9,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
+from redis.exceptions import RedisError
+
 from connector.settings import secret
 from connector.tethered import tied
 from worker.service.embedded import ensure_running
+from worker.service.office import Office
+from worker.service.release import PROCESS, new_name, release
 from worker.service.settings import Settings
 
 # A child that dies at once is started again ever more slowly, so that a lasting fault (a port that
@@ -29,6 +34,7 @@ class _Child:
     name: str
     arguments: tuple[str, ...]
     process: subprocess.Popen[bytes] | None = None
+    called: str = ""  # a name for each process that was started
     began: float = 0.0
     wait_s: float = 0.0
     failures: int = field(default=0)
@@ -44,7 +50,7 @@ def environment(settings: Settings) -> dict[str, str]:
 
 
 def keep_up(
-    settings: Settings,
+    office: Office,
     env: dict[str, str],
     children: Sequence[tuple[str, Sequence[str]]],
     say: Callable[[str], None],
@@ -54,16 +60,18 @@ def keep_up(
     """Start the children and keep them running until `stop` is set; then end them in order.
 
     Args:
+        office: for what a child that died was at.
         children: name and arguments of `assay` for each.
         pids: a file that always holds "name pid" lines of what runs.
     """
+    settings = office.settings
     family = [_Child(name, tuple(arguments)) for name, arguments in children]
     try:
         while not stop.is_set():
             if settings.redis_url is None and ensure_running(settings.home) is not None:
                 say("The embedded server had gone and was started again.")
             for child in family:
-                _tend(child, env, say)
+                _tend(child, office, env, say)
             _write_pids(pids, family)
             stop.wait(0.3)
     finally:
@@ -71,7 +79,7 @@ def keep_up(
         pids.unlink(missing_ok=True)
 
 
-def _tend(child: _Child, env: dict[str, str], say: Callable[[str], None]) -> None:
+def _tend(child: _Child, office: Office, env: dict[str, str], say: Callable[[str], None]) -> None:
     now = time.monotonic()
     if child.process is not None and child.process.poll() is None:
         if now - child.began > 30:
@@ -79,15 +87,17 @@ def _tend(child: _Child, env: dict[str, str], say: Callable[[str], None]) -> Non
         return
     if child.process is not None:
         say(f"{child.name} ended ({child.process.returncode}); starting it again.")
+        with suppress(RedisError):  # the lease runs out by itself
+            release(office, child.called)
         child.failures += 1
         child.wait_s = min(SLOWEST_RESTART_S, 0.2 * 2**child.failures) if child.failures > 1 else 0
         child.process = None
     if now - child.began < child.wait_s:
         return
-    child.began = now
+    child.began, child.called = now, new_name()
     child.process = subprocess.Popen(
         tied([sys.executable, "-m", "worker.cli", *child.arguments]),
-        env=env,
+        env=env | {PROCESS: child.called},
         stdin=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C reaches us alone; we end them in order
     )

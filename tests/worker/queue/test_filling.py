@@ -7,8 +7,8 @@ import pytest
 from connector.desk import WRITE_TIMEOUT_S
 from connector.ranking import RANKING_S
 from worker.ledger import Standing, Unsettled
-from worker.queue.filling import CUT_MS, SLOW_MS
-from worker.queue.leasing import LEASE_MS
+from worker.queue.filling import CUT_MS, RANKING_MS, SLOW_MS
+from worker.queue.leasing import BEAT_S, LEASE_MS, STEP_S
 from worker.queue.queueing import ACTIVE_US, n_active, n_waiting
 
 
@@ -64,7 +64,9 @@ def test_a_held_task_of_each_annotator_at_work_is_in_work():
 
 
 def test_whatever_writes_is_over_before_the_lease_is():
-    assert max(RANKING_S, WRITE_TIMEOUT_S) * 1000 < LEASE_MS <= CUT_MS < SLOW_MS
+    assert max(RANKING_S, WRITE_TIMEOUT_S) * 1000 < STEP_S * 1000 <= CUT_MS < SLOW_MS
+    assert RANKING_S * 1000 < RANKING_MS
+    assert BEAT_S * 1000 < LEASE_MS / 2
 
 
 def test_items_that_come_late_are_not_waiting_up_to_the_length_of_a_queue():

@@ -7,13 +7,15 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
 from worker.ledger import ValkeyLedger
-from worker.queue.leasing import leased
+from worker.queue import leasing
+from worker.queue.leasing import LeaseLost, leased
 from worker.service.embedded import ensure_running, server
 from worker.service.server import connect
 
@@ -30,9 +32,46 @@ def test_the_lease_of_a_turn_that_fails_is_given_back(valkey: Redis, assessment_
 def test_who_does_not_get_the_lease_gives_none_back(valkey: Redis, assessment_id: str):
     ledger = ValkeyLedger(valkey, assessment_id)
     assert ledger.take_lease("ben", 60_000)
-    with leased(ledger, "ada") as is_ours:
-        assert not is_ours
+    with leased(ledger, "ada") as lease:
+        assert lease is None
     assert not ledger.take_lease("ada", 1000)
+
+
+def test_a_turn_that_gets_on_keeps_its_lease_and_one_that_dies_leaves_it_for_seconds(
+    valkey: Redis, assessment_id: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(leasing, "LEASE_MS", 2_000)
+    monkeypatch.setattr(leasing, "BEAT_S", 0.1)
+    ledger, key = ValkeyLedger(valkey, assessment_id), f"assay:{{{assessment_id}}}:lease"
+    with leased(ledger, "ada") as lease:
+        assert lease is not None
+        time.sleep(2.5)
+        assert not ledger.take_lease("ben", 1000)
+        lease.begin_import([0], 60_000)
+        assert cast(int, valkey.pttl(key)) <= 2_000
+        lease.hold()
+        assert cast(int, valkey.pttl(key)) <= 2_000
+    assert not valkey.exists(key)
+
+
+def test_a_turn_that_hangs_loses_its_lease_and_imports_nothing(
+    valkey: Redis, assessment_id: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(leasing, "LEASE_MS", 200)
+    monkeypatch.setattr(leasing, "BEAT_S", 0.05)
+    monkeypatch.setattr(leasing, "STEP_S", 0.4)
+    ledger, ends = ValkeyLedger(valkey, assessment_id), time.monotonic() + 60
+    with leased(ledger, "ada") as lease:
+        assert lease is not None
+        while not ledger.take_lease("ben", 60_000):
+            assert time.monotonic() < ends
+            time.sleep(0.02)
+        with pytest.raises(LeaseLost):
+            lease.begin_import([0], 60_000)
+        with pytest.raises(LeaseLost):
+            lease.hold()
+    assert ledger.take_lease("ben", 60_000)
+    assert not ledger.take_lease("ada", 60_000)
 
 
 def test_a_lease_that_a_worker_of_an_earlier_version_took_is_not_kept(

@@ -13,6 +13,7 @@ import pytest
 
 from tests.processes import wait_until_gone
 from worker.service.embedded import embedded_url, server
+from worker.service.office import Office
 from worker.service.server import connect
 from worker.service.settings import Settings
 from worker.service.upkeep import environment, keep_up
@@ -47,8 +48,9 @@ def kept(tmp_path: Path):
     said: list[str] = []
     stop, path = Event(), tmp_path / "up.pids"
     children = [("watcher", ["watch", "--every", "1"]), ("hopeless", ["no-such-command"])]
-    arguments = (settings, environment(settings), children, said.append, stop, path)
-    with server(tmp_path, None):
+    with server(tmp_path, None) as url:
+        office = Office(settings, url)
+        arguments = (office, environment(settings), children, said.append, stop, path)
         thread = Thread(target=keep_up, args=arguments)
         thread.start()
         try:
@@ -57,6 +59,7 @@ def kept(tmp_path: Path):
         finally:
             stop.set()
             thread.join(120)
+            office.close()
     assert not thread.is_alive()
 
 
