@@ -20,7 +20,7 @@ from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.service.counters import count_webhook
 from worker.service.office import INDEX, Office
-from worker.service.serving import _listen
+from worker.service.serving import _listen, config_of
 from worker.web.app import website
 from worker.web.security import gate
 from worker.web.sight import Sight
@@ -128,8 +128,7 @@ def dashboard(
         receiver(SECRET, wake),
         lambda: server.should_exit,
     )
-    config = uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=5)
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(config_of(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

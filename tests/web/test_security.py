@@ -14,7 +14,7 @@ import pytest
 from connector.errors import MissingSetting
 from tests.web.site import SECRET, TOKEN, Begun, begin, dashboard, forget
 from worker.service.office import Office
-from worker.web import sessions
+from worker.web import guesses
 from worker.web.security import gate
 
 HTML = {"accept": "text/html"}
@@ -23,7 +23,7 @@ BEARER = {"authorization": f"Bearer {TOKEN}"}
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "WRONG_TOKEN_S", 0.0)
+    monkeypatch.setattr(guesses, "WRONG_TOKEN_S", 0.0)
 
 
 @contextmanager
@@ -144,6 +144,23 @@ def test_signing_out_ends_the_session(url: str, begun: Begun) -> None:
         client.post("/logout", data={"csrf": csrf_of(client, begun.id)})
         assert "Sign in" in client.get("/").text
         assert client.post(f"/a/{begun.id}/stop").status_code == 403
+
+
+def test_a_cookie_that_was_copied_before_signing_out_is_of_no_use(
+    office: Office, url: str, begun: Begun
+) -> None:
+    with signed_in(url) as client, signed_in(url) as other:
+        copied = {"cookie": f"assay_session={client.cookies['assay_session']}"}
+        csrf = csrf_of(client, begun.id)
+        assert client.post("/logout", data={"csrf": csrf}).status_code == 303
+        with dashboard(office, host="0.0.0.0") as elsewhere:  # another receiver knows, too
+            for base in (url, elsewhere):
+                pause = f"{base}/a/{begun.id}/pause"
+                answer = httpx.post(pause, data={"csrf": csrf}, headers=copied)
+                assert answer.status_code in (401, 403)
+            assert httpx.get(f"{elsewhere}/", headers=copied).status_code == 401
+        assert other.post(f"/a/{begun.id}/pause", data={"csrf": csrf_of(other, begun.id)})
+    assert status(begun) == "paused"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import json
 import logging
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -58,6 +59,41 @@ class JsonLines(logging.Formatter):
             line["error"] = record.exc_info[0].__name__
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=str)
+
+
+class Seldom(logging.Filter):
+    """Lets a few lines of a kind through in a minute, and then says how many were left out.
+
+    For loggers whose lines strangers cause: nobody is to fill the disk with them.
+    """
+
+    AT_ONCE = 5
+    PERIOD_S = 60.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kinds: dict[str, tuple[float, int]] = {}  # template -> since when, how many
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind, now = str(record.msg).partition("\n")[0], time.monotonic()
+        since, n = self._kinds.get(kind, (now, 0))
+        if now - since >= self.PERIOD_S:
+            since, left_out, n = now, n - self.AT_ONCE, 0
+            if left_out > 0:
+                record.msg = f"{record.getMessage()} (and {left_out} more like it)"
+                record.args = ()
+        if len(self._kinds) > 100:  # templates are the libraries', and few
+            self._kinds.clear()
+        self._kinds[kind] = since, n + 1
+        return n < self.AT_ONCE
+
+
+def write_seldom(*loggers: str) -> None:
+    """Bound what these loggers write."""
+    for name in loggers:
+        logger = logging.getLogger(name)
+        if not any(isinstance(known, Seldom) for known in logger.filters):
+            logger.addFilter(Seldom())
 
 
 def write_logs(form: Format) -> None:

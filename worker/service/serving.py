@@ -10,6 +10,7 @@ from threading import Event, Thread
 
 import uvicorn
 from redis.exceptions import RedisError
+from starlette.types import ASGIApp
 
 from connector.desk import connect as connect_label_studio
 from connector.errors import ConnectorError
@@ -17,7 +18,9 @@ from connector.project import hook
 from connector.settings import label_studio_settings, webhook_secret
 from connector.webhook import hook_url, receiver
 from worker.errors import AssayError
+from worker.service.connections import BACKLOG, limited
 from worker.service.counters import count_webhook
+from worker.service.logs import write_seldom
 from worker.service.office import Office
 from worker.web.app import website
 from worker.web.security import gate
@@ -61,15 +64,8 @@ def serve(
         return is_known
 
     app = website(Sight(quick), guarded_by, receiver(secret, wake), lambda: server.should_exit)
-    config = uvicorn.Config(
-        app,
-        log_config=None,  # as all of this process's logs
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        timeout_graceful_shutdown=GRACE_S,
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(config_of(app))
+    write_seldom("uvicorn.error", "asyncio")
 
     def end(*_: object) -> None:
         server.should_exit = True
@@ -90,6 +86,21 @@ def serve(
         hooking.join()
         listener.close()
         quick.close()
+
+
+def config_of(app: ASGIApp) -> uvicorn.Config:
+    """How the application is served."""
+    return uvicorn.Config(
+        app,
+        http=limited(),
+        ws="none",
+        backlog=BACKLOG,
+        log_config=None,  # as all of this process's logs
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=GRACE_S,
+    )
 
 
 def _keep_hooked(
@@ -149,5 +160,5 @@ def _listen(host: str, port: int) -> socket.socket:
             f"The receiver cannot listen on {host}:{port} ({error.strerror}). Another receiver or "
             "another program has the port; stop it, or choose one with --port."
         ) from error
-    listener.listen(128)
+    listener.listen(BACKLOG)
     return listener

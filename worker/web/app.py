@@ -38,6 +38,7 @@ from worker.web.pages import detail, overview
 from worker.web.security import Gate, Guarded
 from worker.web.sessions import Sessions
 from worker.web.sight import Sight
+from worker.web.signed_out import SignedOut
 
 
 class Site:
@@ -49,9 +50,10 @@ class Site:
         self._parts: dict[tuple[str, bool], tuple[str, str]] = {}  # of which page -> mark, HTML
         self._rendering: defaultdict[str, Lock] = defaultdict(Lock)
         self._feeds: dict[str, Feed] = {}
+        self.signed_out = SignedOut(sight.office.state)
 
     def routes(self) -> list[Route]:
-        one, sessions = "/a/{assessment}", Sessions(self.frame, self._gate)
+        one, sessions = "/a/{assessment}", Sessions(self.frame, self._gate, self.signed_out)
         return [
             Route("/", self.all_page),
             Route("/part", self.all_part),
@@ -212,7 +214,7 @@ def website(
     static = StaticFiles(directory=Path(__file__).parent / "static")
     return Starlette(
         routes=[*site.routes(), Mount("/static", static), Mount("/", receiver)],
-        middleware=[Middleware(Guarded, gate=gate)],
+        middleware=[Middleware(Guarded, gate=gate, signed_out=site.signed_out.has)],
         exception_handlers={
             HTTPException: site.frame.failed,
             AssayError: site.frame.failed,

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 from markupsafe import Markup
 from redis.exceptions import RedisError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from worker.service.office import NoSuchAssessment
@@ -63,9 +63,12 @@ class Frame:
 async def form_of(request: Request) -> dict[str, str]:
     """The fields of a form, the first of each name."""
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST_FORM:
-            raise HTTPException(413, "The form is too large.")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > LARGEST_FORM:
+                raise HTTPException(413, "The form is too large.")
+    except ClientDisconnect:  # nobody is there to be answered, and no fault of ours
+        raise HTTPException(400, "The form was cut off.") from None
     fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
     return {name: values[0] for name, values in fields.items()}

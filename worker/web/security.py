@@ -12,10 +12,11 @@ import hmac
 import ipaddress
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -23,9 +24,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connector.errors import MissingSetting
 from connector.settings import secret
+from worker.errors import AssayError
+from worker.web.guesses import TOO_MANY, Guesses
 
 SESSION = "assay_session"
 SESSION_S = 12 * 3600
+SHORTEST_TOKEN = 16
 # What tells nothing and changes nothing; a webhook has a secret of its own.
 OPEN = ("/hook/", "/static/", "/healthz", "/readyz")
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -37,6 +41,16 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+
+class ShortToken(AssayError):
+    """The dashboard's token could be guessed."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(
+            f"ASSAY_DASHBOARD_TOKEN has {length} characters, which can be guessed; expected "
+            f"{SHORTEST_TOKEN} or more. Make one with: openssl rand -hex 24"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,7 @@ class Gate:
     names: frozenset[str] | None
     public: str | None = None
     is_secure: bool = False
+    guesses: Guesses = field(default_factory=Guesses, repr=False, compare=False)
 
     @property
     def is_local(self) -> bool:
@@ -72,12 +87,17 @@ class Gate:
         return self.is_local or self.is_signed_in(request)
 
     def is_signed_in(self, request: HTTPConnection) -> bool:
-        return self.has_token(request) or self._session(request) is not None
+        return self.has_token(request) or self.session(request) is not None
+
+    def brings_token(self, request: HTTPConnection) -> bool:
+        """Whether the request carries some token, right or wrong, where there is one to guess."""
+        kind = request.headers.get("authorization", "").partition(" ")[0]
+        return self.token is not None and kind.lower() == "bearer"
 
     def has_token(self, request: HTTPConnection) -> bool:
         """Whether the request carries the token itself, which no other page can make it do."""
-        kind, _, given = request.headers.get("authorization", "").partition(" ")
-        return kind.lower() == "bearer" and self.is_token(given.strip())
+        given = request.headers.get("authorization", "").partition(" ")[2]
+        return self.brings_token(request) and self.is_token(given.strip())
 
     def is_token(self, given: str) -> bool:
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
@@ -89,7 +109,7 @@ class Gate:
 
     def csrf(self, request: HTTPConnection) -> str:
         """What a form of this session must send; empty without a session."""
-        session = self._session(request)
+        session = self.session(request)
         return "" if session is None else self._sign(f"csrf:{session}")
 
     def may_steer(self, request: HTTPConnection, csrf: str) -> bool:
@@ -99,7 +119,8 @@ class Gate:
         expected = self.csrf(request)
         return bool(expected) and hmac.compare_digest(expected.encode(), csrf.encode())
 
-    def _session(self, request: HTTPConnection) -> str | None:
+    def session(self, request: HTTPConnection) -> str | None:
+        """What names the session of a request: until when it lasts, and chance; None without."""
         if self.token is None:
             return None
         text, _, sign = request.cookies.get(SESSION, "").rpartition(".")
@@ -117,10 +138,13 @@ def gate(host: str, public_url: str | None, environ: Mapping[str, str] | None = 
 
     Raises:
         MissingSetting: others than this machine can reach it, and there is no token.
+        ShortToken: it could be guessed.
         UnusableSecret: the token's file cannot be used.
     """
     token = (secret("ASSAY_DASHBOARD_TOKEN", environ) or "").strip() or None
     public = urlsplit(public_url or "")
+    if token is not None and len(token) < SHORTEST_TOKEN:
+        raise ShortToken(len(token))
     is_secure = public.scheme == "https"
     # What a proxy sends comes from this machine, and may ask for one of its names.
     is_behind_proxy = public.hostname is not None and not is_loopback(public.hostname)
@@ -149,8 +173,12 @@ def is_loopback(host: str) -> bool:
 class Guarded:
     """Lets through what the gate lets through, and puts the security headers on every answer."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
-        self._app, self._gate = app, gate
+    def __init__(self, app: ASGIApp, gate: Gate, signed_out: Callable[[str], bool]) -> None:
+        """
+        Args:
+            signed_out: blocking; whether a session was ended before its time.
+        """
+        self._app, self._gate, self._signed_out = app, gate, signed_out
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -164,10 +192,21 @@ class Guarded:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = None if scope["path"].startswith(OPEN) else self._refusal(HTTPConnection(scope))
+        if scope["path"].startswith(OPEN):
+            await self._app(scope, receive, send_safely)
+            return
+        scope = await self._without_ended(scope)
+        refusal = await self._refusal(HTTPConnection(scope))
         await (refusal or self._app)(scope, receive, send_safely)
 
-    def _refusal(self, request: HTTPConnection) -> Response | None:
+    async def _without_ended(self, scope: Scope) -> Scope:
+        """The request without the cookie of a session that was ended."""
+        session = self._gate.session(HTTPConnection(scope))
+        if session is None or not await run_in_threadpool(self._signed_out, session):
+            return scope
+        return {**scope, "headers": [h for h in scope["headers"] if h[0] != b"cookie"]}
+
+    async def _refusal(self, request: HTTPConnection) -> Response | None:
         gate, path, headers = self._gate, request.scope["path"], request.headers
         if not gate.is_named(headers):
             names = ", ".join(sorted(gate.names or ()))
@@ -178,6 +217,11 @@ class Guarded:
             )
         if request.scope["method"] not in ("GET", "HEAD") and not gate.is_ours(headers):
             return PlainTextResponse("This request comes from another site; nothing was done.", 403)
+        if gate.brings_token(request):
+            if gate.guesses.are_too_many:
+                return PlainTextResponse(TOO_MANY, 429)
+            if not gate.has_token(request):
+                await gate.guesses.wait()
         if path == "/login" or gate.may_read(request):
             return None
         if "text/html" in headers.get("accept", ""):
