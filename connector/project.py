@@ -142,6 +142,26 @@ def hook(client: LabelStudio, url: str, project: int, receiver: str, secret: str
         )
 
 
+def is_hooked(
+    client: LabelStudio, url: str, project: int, receiver: str, secret: str | None
+) -> bool:
+    """Whether Label Studio still wakes `receiver`: who may label may also delete a webhook.
+
+    Args:
+        secret: what it must send; None where that is not known.
+
+    Raises:
+        Unreachable, Refused, NotFound.
+    """
+    with label_studio_errors(url, f"project {project}"):
+        return any(
+            hook.url == receiver
+            and hook.is_active is not False
+            and (secret is None or (hook.headers or {}).get(SECRET_HEADER) == secret)
+            for hook in client.webhooks.list(project=str(project))
+        )
+
+
 def look_at_server(client: LabelStudio, url: str) -> Server:
     """Ask Label Studio for its version, its clock and who we are there.
 

@@ -116,7 +116,7 @@ def crew(
     """A crew at work, for as long as the block runs."""
     clock = home / "clock"
     clock.write_text("+0\n", encoding="utf-8")
-    (home / "valkey").mkdir(exist_ok=True)
+    (home / "valkey").mkdir(exist_ok=True, mode=0o700)
     serve = ["serve", "--port", str(port), "--public-url", public_url]
     commands = {"receiver": serve, "watcher": ["watch", "--every", "1"]}
     commands |= {f"worker-{n + 1}": ["worker"] for n in range(n_workers)}

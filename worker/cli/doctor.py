@@ -13,8 +13,10 @@ import httpx
 from connector.desk import connect as connect_label_studio
 from connector.errors import ConnectorError
 from connector.settings import label_studio_settings, other_servers, secret
+from connector.webhook import hook_url
 from worker.errors import AssayError
 from worker.judgements.shown import OTHER_DATA, labelling_text
+from worker.ledger import Header
 from worker.notices.outbox import given_up
 from worker.schedule import HEARTBEAT
 from worker.service.embedded import find_binary
@@ -174,10 +176,27 @@ def _people_of_ours(office: Office) -> Iterator[Finding]:
             yield from seen
 
 
+def _webhook(header: Header, base: str) -> list[Finding]:
+    """Whether the webhook that a receiver set is still there."""
+    from connector.project import is_hooked
+
+    receiver = hook_url(base, header.assessment)
+    try:
+        client = connect_label_studio(label_studio_settings(header.url))
+        if is_hooked(client, header.url, header.project, receiver, None):
+            return []
+    except ConnectorError:
+        return []  # of Label Studio itself there is a finding
+    cure = "restart `assay serve`, which sets it anew; until then labels are found by polling"
+    return [Finding(f"Webhook of {header.assessment}", "it is gone from Label Studio", cure)]
+
+
 def _of_assessment(office: Office, assessment: str) -> list[Finding]:
     ledger, found = office.ledger(assessment), []
-    ledger.header()  # to be read like the rest
+    header = ledger.header()
     notes = ledger.standing().notes
+    if header is not None and (hooked := notes.get("hooked")):
+        found += _webhook(header, hooked.rpartition(" ")[0])
     if error := notes.get("error", ""):
         found.append(Finding(f"Assessment {assessment}", "its last turn failed", error))
     if cure := labelling_text(notes):

@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -111,8 +112,7 @@ def server(home: Path, url: str | None) -> Iterator[str]:
             check(connection, url)
         yield url
         return
-    folder = home / "valkey"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = _private_folder(home)
     with (folder / USERS).open("a") as users:
         with gate(folder):
             fcntl.flock(users, fcntl.LOCK_SH)
@@ -125,14 +125,40 @@ def server(home: Path, url: str | None) -> Iterator[str]:
                 _stop_if_last(home, users)
 
 
+def _private_folder(home: Path) -> Path:
+    """Make the server's folder, and that of its socket if it is another; return the first.
+
+    Raises:
+        NoServer: what is there is not ours alone. Who may write there could have put a server of
+            his own in the place of ours, or read what ours is told.
+    """
+    folder, sockets = home / "valkey", socket_of(home).parent
+    for place in {folder, sockets}:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # The folder of the home may lie on another disk; names in a temporary one are anybody's.
+        found = place.stat(follow_symlinks=place == folder)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            raise NoServer(
+                f"{place}, where the embedded server listens, belongs to user {found.st_uid} or is "
+                f"no folder; expected one of ours (user {os.getuid()}). Find out who made it and "
+                "remove it, or use another ASSAY_HOME; or run the command as its user."
+            )
+        if found.st_mode & 0o077:
+            raise NoServer(
+                f"Others may enter {place}, where the embedded server listens (mode "
+                f"{stat.S_IMODE(found.st_mode):o}, expected 700). If nobody did, close it with: "
+                f"chmod 700 {place}"
+            )
+    return folder
+
+
 def ensure_running(home: Path) -> int | None:
     """Start the embedded server unless it answers; return the pid of a new one.
 
     Raises:
         NoServer: there is no program, or it does not come up (the log's last lines say why).
     """
-    folder = home / "valkey"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = _private_folder(home)
     if _answers(home):
         return None
     with gate(folder):
@@ -159,7 +185,6 @@ def _start_unless_running(home: Path) -> int | None:
 def _start(home: Path, life: IO[str], deadline: float) -> int:
     binary, folder, socket = find_binary(), home / "valkey", socket_of(home)
     attended = [sys.executable, "-m", "worker.service.unused", str(folder), str(life.fileno())]
-    socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     log = folder / "valkey.log"
     with log.open("ab") as out:
         process = _children[home] = subprocess.Popen(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import signal
 import socket
+import time
 from collections.abc import Callable
 from threading import Event, Thread
 
@@ -14,7 +15,7 @@ from starlette.types import ASGIApp
 
 from connector.desk import connect as connect_label_studio
 from connector.errors import ConnectorError
-from connector.project import hook
+from connector.project import hook, is_hooked
 from connector.settings import label_studio_settings, webhook_secret
 from connector.webhook import hook_url, receiver
 from worker.errors import AssayError
@@ -30,6 +31,13 @@ from worker.web.sight import Sight
 RECEIVER = "assay:receiver"
 # How soon a new assessment gets its webhook.
 HOOK_S = 2.0
+# How soon one is tried again that could not be set or looked for.
+HOOK_AGAIN_S = 300.0
+NOT_HOOKED = (
+    "Note: no webhook for {assessment} ({error}). Its labels are found by polling, a few "
+    "seconds later. Label Studio blocks private addresses unless it runs with "
+    "SSRF_PROTECTION_ENABLED=false."
+)
 # Live pages are let go within a second; who is slower than this is cut off.
 GRACE_S = 5
 
@@ -106,40 +114,53 @@ def config_of(app: ASGIApp) -> uvicorn.Config:
 def _keep_hooked(
     office: Office, base: str, secret: str, ended: Event, say: Callable[[str], None]
 ) -> None:
-    """Point the webhook of every assessment here, once each; also of those that begin later."""
-    failed: set[str] = set()
+    """Point the webhook of every assessment here, also of those that begin later.
+
+    Those of earlier starts are looked for once: somebody may have deleted them.
+    """
+    hooked: set[str] = set()
+    again: dict[str, float] = {}  # where it failed: when it is tried again
+
+    def keep(assessment: str) -> None:
+        now = time.monotonic()
+        if ended.is_set() or assessment in hooked or now < again.get(assessment, now):
+            return
+        try:
+            if hook_one(office, assessment, base, secret):
+                hooked.add(assessment)
+        except ConnectorError as error:
+            if assessment not in again:  # the watcher finds its labels
+                say(NOT_HOOKED.format(assessment=assessment, error=error))
+            again[assessment] = time.monotonic() + HOOK_AGAIN_S
+
     while not ended.is_set():
         try:
-            for assessment, seen in office.each(
-                lambda one: one in failed or hook_one(office, one, base, secret, say)
-            ):
-                if seen is not True:
-                    failed.add(assessment)  # the watcher finds its labels
+            for assessment, seen in office.each(keep):
+                if isinstance(seen, AssayError):
+                    again[assessment] = time.monotonic() + HOOK_AGAIN_S
         except RedisError:
             pass
         ended.wait(HOOK_S)
 
 
-def hook_one(
-    office: Office, assessment: str, base: str, secret: str, say: Callable[[str], None]
-) -> bool:
-    """Let Label Studio wake us for an assessment; False (and a note) if it will not."""
+def hook_one(office: Office, assessment: str, base: str, secret: str) -> bool:
+    """Let Label Studio wake us for an assessment, unless it does; False if it has not begun.
+
+    Raises:
+        ConnectorError: Label Studio will not, or is away.
+    """
     ledger = office.ledger(assessment)
     header = ledger.header()
+    if header is None:
+        return False
     # A new secret needs a new hook; the secret itself must not be kept.
     sign = f"{base} {hashlib.sha256(secret.encode()).hexdigest()[:16]}"
-    if header is None or ledger.notes().get("hooked") == sign:
+    receiver = hook_url(base, assessment)
+    client = connect_label_studio(label_studio_settings(header.url))
+    is_known = ledger.notes().get("hooked") == sign
+    if is_known and is_hooked(client, header.url, header.project, receiver, secret):
         return True
-    try:
-        client = connect_label_studio(label_studio_settings(header.url))
-        hook(client, header.url, header.project, hook_url(base, assessment), secret)
-    except ConnectorError as error:
-        say(
-            f"Note: no webhook for {assessment} ({error}). Its labels are found by polling, a few "
-            "seconds later. Label Studio blocks private addresses unless it runs with "
-            "SSRF_PROTECTION_ENABLED=false."
-        )
-        return False
+    hook(client, header.url, header.project, receiver, secret)
     ledger.note(hooked=sign)
     return True
 

@@ -7,6 +7,7 @@ import signal
 import socketserver
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -199,9 +200,41 @@ class TestTheEmbeddedServer:
         with server(home, None) as url, connect(url) as connection:
             assert connection.ping()
 
+    @pytest.mark.parametrize("length", [1, 8], ids=["in the home", "in the temporary folder"])
+    def test_a_folder_that_is_not_ours_alone_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+    ) -> None:
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        home = tmp_path / ("a-rather-long-name-" * length)
+        with server(home, None):
+            place = socket_of(home).parent
+        place.chmod(0o770)
+        with pytest.raises(NoServer, match=r"mode 770.*chmod 700"), server(home, None):
+            pytest.fail("it was used")
+        place.chmod(0o700)
+        another = os.getuid() + 1
+        monkeypatch.setattr(os, "getuid", lambda: another)
+        socket_of(home).parent.mkdir(exist_ok=True, parents=True)  # by us, who are not that one
+        with pytest.raises(NoServer, match="belongs to user"):
+            ensure_running(home)
+        assert not socket_of(home).exists()
+
+    def test_a_link_in_the_temporary_folder_leads_to_no_server(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        home, elsewhere = tmp_path / ("a-rather-long-name-" * 8), tmp_path / "elsewhere"
+        elsewhere.mkdir(mode=0o700)
+        socket_of(home).parent.symlink_to(elsewhere)
+        with pytest.raises(NoServer, match="no folder"):
+            ensure_running(home)
+
     def test_one_that_cannot_start_says_why_with_its_log(self, tmp_path: Path) -> None:
         folder = tmp_path / "valkey" / "appendonlydir"
-        folder.mkdir(parents=True)
+        folder.parent.mkdir(mode=0o700)
+        folder.mkdir()
         (folder / "appendonly.aof.manifest").write_text("this is no manifest\n")
 
         with (
