@@ -24,13 +24,14 @@ from tests.web.site import Begun, begin, dashboard
 from worker.cli.doctor import examine
 from worker.cli.main import cli
 from worker.cli.parts import printable
-from worker.errors import PlanError, PoolChanged, PredictionsError
+from worker.errors import NewerPlan, PlanError, PoolChanged, PredictionsError
 from worker.exported import NotMovable, read_export
 from worker.ledger.valkey import keys_of
 from worker.moving import take_over
 from worker.notices import outbox
 from worker.notices.messages import Event
 from worker.notices.stalls import since
+from worker.plan import stored_plan
 from worker.pool import open_pool
 from worker.pool.storing import sha256_of
 from worker.pool.tables_folder import files_of, folder_batches
@@ -79,6 +80,8 @@ DAMAGES: dict[str, Damage] = {
     "the header is no JSON": planted("meta", "header", "{"),
     "the header lacks a part": planted("meta", "header", '{"v": 1}'),
     "the stored plan is no JSON": planted("meta", "header", '{"v": 1, "plan": 3}'),
+    "the header's version is none": planted("meta", "header", '{"v": "x"}'),
+    "the header's version never was": planted("meta", "header", '{"v": 0}'),
     "a revision is no number": planted("meta", "revision", "many"),
     "a key of the tally is none": planted("tally", "x", "1"),
     "an open item is no JSON": planted("open", "i1", "]"),
@@ -114,6 +117,16 @@ def test_an_assessment_that_cannot_be_read_disturbs_no_other_and_can_be_forgotte
     assert office.ids() == ["well"]
     assert keys_of(office.state, "bad") == []
     assert keys_of(office.state, "well")
+
+
+@pytest.mark.parametrize("damage", [{"seed": "x"}, {"pool": 3}, {"stop": None}, {"question": []}])
+def test_a_plan_that_no_release_wrote_is_not_called_newer(
+    well: Begun, damage: dict[str, object]
+) -> None:
+    with pytest.raises(ValueError, match="the stored plan is none"):
+        stored_plan(json.dumps(json.loads(well.header.plan) | damage))
+    with pytest.raises(NewerPlan, match=r"later.*upgrade"):
+        stored_plan(json.dumps(json.loads(well.header.plan) | damage | {"later": 1}))
 
 
 def test_status_tells_of_the_damaged_one_and_of_the_others(

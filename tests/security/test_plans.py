@@ -92,3 +92,31 @@ def test_a_plan_names_no_file_outside_of_the_folders_that_it_is_confined_to(
             load_plan(plan(named))
     with pytest.raises(PlanError, match="outside of ASSAY_PLAN_FOLDERS"):
         load_plan(plan("p.csv", "report: {every: 1d, to: /etc}\n"))
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1", "127.0.0.1:9870", "127.1", "2130706433", "0x7f000001", "0.0.0.0", "localhost",
+        "LOCALHOST.", "a.localhost:1", "[::1]:9870", "[::ffff:7f00:1]", "169.254.169.254",
+    ],
+)  # fmt: skip
+def test_a_plan_reaches_no_service_of_this_machine_also_where_it_is_not_confined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    monkeypatch.delenv("ASSAY_PLAN_FOLDERS", raising=False)
+
+    def plan(host: str) -> Path:
+        (tmp_path / "plan.yaml").write_text(
+            "assessment: reaching\n"
+            f"pool: {{predictions: 'webhdfs://{host}/p.csv', predicted: predicted,"
+            " data: {text: text}}\nquestion: {task: identify}\nstop: {mrr: {}}\n",
+            encoding="utf-8",
+        )
+        return tmp_path / "plan.yaml"
+
+    with pytest.raises(PlanError, match=r"on this machine|one protocol"):
+        load_plan(plan(host))
+    load_plan(plan("hdfs.example.org:9870"))
+    monkeypatch.setenv("ASSAY_PLAN_FOLDERS", "webhdfs://127.0.0.1")
+    load_plan(plan("127.0.0.1"))

@@ -55,9 +55,12 @@ class Header:
 
         Raises:
             LedgerError: it was written by a newer release.
+            ValueError, KeyError, TypeError: it is damaged.
         """
         raw = json.loads(text)
-        if raw.pop("v") != VERSION:
+        if (version := int(raw.pop("v"))) < VERSION:
+            raise ValueError(f"a header of version {version}, which there never was")
+        if version > VERSION:
             raise LedgerError(
                 "This assessment was started by a newer Assay than this one; upgrade Assay on this "
                 "machine."

@@ -4,8 +4,10 @@ A path keeps one of the two slashes, so `address` reads them with one, too: what
 `Path` wherever it is, and only who opens it asks which.
 """
 
+import ipaddress
 import os
 import re
+import socket
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -53,7 +55,7 @@ def allowed(uri: str) -> None:
 
     Raises:
         ValueError: it carries a password or a query, chains protocols, steps up (`..`), or lies
-            outside.
+            outside; where that is not set, it is on this machine or link-local.
     """
     bare, came = uri, f"came {shown(uri)!r}"
     if "::" in bare:
@@ -68,11 +70,34 @@ def allowed(uri: str) -> None:
     if ".." in steps:
         raise ValueError(f"{came}, expected an address without `..`")
     roots = folders()
+    if not roots and _is_this_machine(host):
+        raise ValueError(
+            f"{came}, which is on this machine, or is what a cloud tells of it: a plan's author is "
+            "not to reach what others cannot. Name the file by its path, or put its folder into "
+            f"{FOLDERS}"
+        )
     if roots and not any(bare.startswith(f"{address(root)}/") for root in roots if address(root)):
         raise ValueError(
             f"{came}, which lies outside of {FOLDERS} ({', '.join(map(shown, roots))}); put the "
             "file there"
         )
+
+
+def _is_this_machine(host: str) -> bool:
+    """Whether the host of an address is written as loopback or link-local, in any form."""
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    name = name.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        ip = ipaddress.ip_address(name)
+    except ValueError:
+        try:
+            ip = ipaddress.IPv4Address(socket.inet_aton(name))  # 127.1, 0x7f000001
+        except OSError:
+            return False
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    return ip.is_loopback or ip.is_link_local or ip.is_unspecified
 
 
 def folders() -> list[str]:

@@ -226,18 +226,23 @@ def load_plan(path: Path | str, for_simulation: bool = False) -> Plan:
         raise PlanError(sentences(error, Plan, lines), str(path)) from error
 
 
+# What a later release may add to a plan: keys, choices, kinds of a part.
+_NEWER = frozenset({"extra_forbidden", "literal_error", "union_tag_invalid"})
+
+
 @lru_cache(maxsize=256)
 def stored_plan(text: str) -> Plan:
     """Return the plan that a ledger keeps as JSON; it never changes.
 
     Raises:
         NewerPlan: a newer release wrote it; this one does not know all that it asks for.
+        ValueError: it is damaged: no release wrote it.
     """
     try:
         return Plan.model_validate_json(text)
     except ValidationError as error:
-        if any(one["type"] == "json_invalid" for one in error.errors()):
-            raise ValueError("the stored plan is no JSON") from error
+        if not {one["type"] for one in error.errors()} & _NEWER:
+            raise ValueError(f"the stored plan is none: {error.errors()[0]['msg']}") from error
         unknown = ", ".join(".".join(map(str, one["loc"])) for one in error.errors())
         raise NewerPlan(
             f"The stored plan has what this release does not know ({unknown}): a newer Assay "
