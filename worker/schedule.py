@@ -16,6 +16,7 @@ from worker.notices.happenings import look_for_trouble
 from worker.plan import stored_plan
 from worker.report.scheduled import due
 from worker.service.office import Office
+from worker.service.server import why_no_writes
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ def watch(office: Office, interval_s: float, stop: Event) -> None:
         try:
             look_around(office, rounds)
         except RedisError as error:
-            log.warning("the server is away (%s); trying again", type(error).__name__)
+            log.warning("the server that keeps the state: %s; trying again", why_no_writes(error))
             stop.wait(1.0)
         rounds += 1
         stop.wait(max(0.0, interval_s - (time.monotonic() - began)))

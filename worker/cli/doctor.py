@@ -78,6 +78,8 @@ def _server(settings: Settings, office: Office) -> Iterator[Finding]:
     )
     yield Finding("Server", f"{seen['server']} {seen['version']} ({where})")
     yield Finding("Eviction", seen["policy"])
+    full = seen["full"]
+    yield Finding("Room", "too little" if full else seen["used_memory"], full, is_fatal=bool(full))
     yield Finding(
         "Persistence",
         "append-only file" if seen["aof"] == "yes" else "no append-only file",

@@ -9,7 +9,12 @@ from typing import Any, cast
 from redis import Redis
 from redis.backoff import ExponentialBackoff
 from redis.cluster import RedisCluster
-from redis.exceptions import BusyLoadingError, RedisClusterException, RedisError
+from redis.exceptions import (
+    BusyLoadingError,
+    OutOfMemoryError,
+    RedisClusterException,
+    RedisError,
+)
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
@@ -17,6 +22,7 @@ from redis.retry import Retry
 from worker.errors import AssayError
 
 OLDEST = (7, 0)
+NEARLY_FULL = 0.9
 _CLUSTER = ("redis+cluster://", "rediss+cluster://")
 
 
@@ -139,7 +145,31 @@ def check(connection: Redis, url: str) -> dict[str, str]:
         "policy": str(info.get("maxmemory_policy", "unknown")),
         "aof": "yes" if all(int(one.get("aof_enabled", 0)) for one in infos) else "no",
         "used_memory": str(info.get("used_memory_human", "?")),
+        "full": "; ".join(filter(None, map(_full, infos))),
     }
+
+
+def why_no_writes(error: RedisError) -> str:
+    """Say in a word why a server did not do what it was asked."""
+    if isinstance(error, OutOfMemoryError):
+        return "its memory is full (maxmemory); give it more, nothing is lost"
+    if "MISCONF" in str(error):
+        return "it cannot write to its disk, which may be full; nothing is lost"
+    return f"away: {type(error).__name__}"
+
+
+def _full(info: dict[str, Any]) -> str:
+    """What a server lacks room for, or nearly; empty if it has some."""
+    used, most = int(info.get("used_memory", 0)), int(info.get("maxmemory", 0))
+    if most and used > NEARLY_FULL * most:
+        return (
+            f"uses {info['used_memory_human']} of {info['maxmemory_human']} memory: raise "
+            "`maxmemory`, or end and `assay forget` what is over. Full, it takes no label; those "
+            "wait in Label Studio"
+        )
+    if info.get("aof_last_write_status", "ok") != "ok":
+        return "cannot write to its disk: make room there. Labels wait in Label Studio meanwhile"
+    return ""
 
 
 def _infos(connection: Redis) -> list[dict[str, Any]]:

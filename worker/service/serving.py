@@ -7,10 +7,11 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event, Thread
 
 import uvicorn
-from redis.exceptions import RedisError
+from redis.exceptions import OutOfMemoryError, RedisError
 from starlette.types import ASGIApp
 
 from connector.desk import connect as connect_label_studio
@@ -62,7 +63,8 @@ def serve(
     listener = _listen(host, port)
     here = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
     base = public_url or here
-    office.state.set(RECEIVER, base)
+    with suppress(OutOfMemoryError):  # pages can be read meanwhile, and it is told again below
+        office.state.set(RECEIVER, base)
     quick = Office(office.settings, office.url, is_patient=False)
 
     def wake(assessment: str) -> bool:
@@ -135,6 +137,7 @@ def _keep_hooked(
 
     while not ended.is_set():
         try:
+            office.state.set(RECEIVER, base)
             for assessment, seen in office.each(keep):
                 if isinstance(seen, AssayError):
                     again[assessment] = time.monotonic() + HOOK_AGAIN_S

@@ -1,16 +1,28 @@
 """A server without memory left: the turn fails aloud, and nothing is lost once there is room."""
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from typing import cast
 
+import httpx
 import pytest
+from redis import Redis
 from redis.exceptions import OutOfMemoryError
 
 from connector.labels import Judgement, Look
+from tests.live.service import eventually
+from worker.cli.doctor import examine
 from worker.judgements.reading import record
 from worker.judgements.rules import Rules
 from worker.ledger import Claim, Header, ValkeyLedger
 from worker.service.embedded import server
-from worker.service.server import connect
+from worker.service.office import Office
+from worker.service.server import check, connect
+from worker.service.serving import RECEIVER
+from worker.service.settings import Settings
 
 
 @pytest.fixture
@@ -36,3 +48,79 @@ def test_judgements_that_found_no_room_are_recorded_by_the_next_turn(connection)
     connection.config_set("maxmemory", 0)
     record(ledger, [look], 2, Rules())
     assert ledger.standing().tally == {"0:0:0:A": 1}
+
+
+@pytest.mark.parametrize(
+    ("told", "word"),
+    [
+        ({"used_memory": 95, "maxmemory": 100}, "raise `maxmemory`"),
+        ({"used_memory": 80, "maxmemory": 100}, ""),
+        ({"used_memory": 95, "maxmemory": 0}, ""),
+        ({"aof_last_write_status": "err"}, "cannot write to its disk"),
+        ({"aof_last_write_status": "ok"}, ""),
+    ],
+)
+def test_a_server_that_lacks_room_says_of_what(told: dict[str, object], word: str):
+    class Told:
+        def info(self) -> dict[str, object]:
+            sizes = {"used_memory_human": "95B", "maxmemory_human": "100B"}
+            return {"redis_version": "7.2.4", "maxmemory_policy": "noeviction"} | sizes | told
+
+    full = check(cast(Redis, Told()), "redis://localhost")["full"]
+    assert word in full
+    assert bool(full) == bool(word)
+
+
+def test_while_it_is_full_people_are_told_why_and_afterwards_all_goes_on_by_itself(tmp_path: Path):
+    log = tmp_path / "log"
+    env = os.environ | {"ASSAY_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "worker.cli", "up", "--port", "0", "--every", "1"]
+    with server(tmp_path, None) as url, connect(url) as state, log.open("wb") as said:
+        up = subprocess.Popen(command, env=env, stderr=said)
+        try:
+            base = eventually(lambda: state.get(RECEIVER))
+            is_ready = f"{base}/readyz"
+            eventually(lambda: httpx.get(is_ready, timeout=60).status_code == 200)
+
+            state.config_set("maxmemory", 1)
+            eventually(lambda: "memory is full (maxmemory)" in log.read_text())
+            os.kill(pids(tmp_path)["worker-1"], signal.SIGKILL)
+            eventually(lambda: "worker-1 ended (1)" in log.read_text())
+            assert httpx.get(f"{base}/", timeout=60).status_code == 200
+            office = Office(Settings(tmp_path, url, None), url)
+            (room,) = [one for one in examine(office.settings, office) if one.what == "Room"]
+            assert (room.seen, room.is_fatal) == ("too little", True)
+            assert "raise `maxmemory`" in room.cure
+
+            state.config_set("maxmemory", 0)
+            state.delete(*state.keys("rq:worker:*"))  # what the killed one left counts for a minute
+            eventually(lambda: httpx.get(is_ready, timeout=60).status_code == 200)
+            assert "Room" in {one.what for one in examine(office.settings, office) if not one.cure}
+            office.close()
+        finally:
+            up.terminate()
+            up.wait(120)
+
+
+def test_a_receiver_that_starts_at_a_full_server_shows_its_pages_and_is_told_of_later(
+    tmp_path: Path,
+):
+    env = os.environ | {"ASSAY_HOME": str(tmp_path), "ASSAY_WEBHOOK_SECRET": "only-for-tests"}
+    command = [sys.executable, "-m", "worker.cli", "serve", "--port", "0"]
+    with server(tmp_path, None) as url, connect(url) as state:
+        state.config_set("maxmemory", 1)
+        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as receiver:
+            assert receiver.stderr is not None
+            while "The dashboard is at" not in (line := receiver.stderr.readline()):
+                assert line, "it ended before it began"
+            base = line.partition(" at ")[2].strip()
+            assert httpx.get(base, timeout=60).status_code == 200
+            assert state.get(RECEIVER) is None
+            state.config_set("maxmemory", 0)
+            eventually(lambda: state.get(RECEIVER))
+            receiver.terminate()
+
+
+def pids(home: Path) -> dict[str, int]:
+    lines = (home / "up.pids").read_text().splitlines()
+    return {name: int(pid) for name, pid in (line.split() for line in lines)}
