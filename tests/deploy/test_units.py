@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.machine import needs
 from worker.cli.main import cli
+from worker.service.connections import MOST, OTHER_FILES
 from worker.service.settings import SECRETS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -51,6 +53,25 @@ def test_there_is_one_for_every_process() -> None:
         "assay-watcher.service",
         "assay-worker@.service",
     ]
+
+
+def test_the_receiver_may_open_as_many_files_as_it_takes_connections() -> None:
+    (unit,) = [unit for unit in UNITS if "receiver" in unit.name]
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+    for limit in (
+        keys(unit)["LimitNOFILE"][0],
+        compose["services"]["receiver"]["ulimits"]["nofile"],
+    ):
+        assert int(limit) >= MOST + OTHER_FILES
+
+
+def test_no_process_can_fill_the_journal_or_the_disk_with_its_lines() -> None:
+    for unit in UNITS:
+        said = keys(unit)
+        assert int(said["LogRateLimitBurst"][0]) / int(said["LogRateLimitIntervalSec"][0]) < 10
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+    for name in ("receiver", "watcher", "worker"):
+        assert compose["services"][name]["logging"]["options"]["max-size"] == "10m"
 
 
 def test_commands_get_user_settings_and_secrets_as_a_worker_does() -> None:
