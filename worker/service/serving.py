@@ -11,7 +11,7 @@ from contextlib import suppress
 from threading import Event, Thread
 
 import uvicorn
-from redis.exceptions import OutOfMemoryError, RedisError
+from redis.exceptions import RedisError, ResponseError
 from starlette.types import ASGIApp
 
 from connector.desk import connect as connect_label_studio
@@ -63,7 +63,7 @@ def serve(
     listener = _listen(host, port)
     here = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
     base = public_url or here
-    with suppress(OutOfMemoryError):  # pages can be read meanwhile, and it is told again below
+    with suppress(ResponseError):  # full: pages can be read meanwhile, and it is told again below
         office.state.set(RECEIVER, base)
     quick = Office(office.settings, office.url, is_patient=False)
 
