@@ -87,7 +87,13 @@ def serve(host: str, port: int, public_url: str | None) -> None:
 
 @click.command()
 @click.argument("plan", required=False, type=click.Path(path_type=Path))
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="One that dies is back after seconds; another goes on at once.",
+)
 @HOST
 @click.option(
     "--port",

@@ -26,6 +26,8 @@ from worker.service.settings import Settings
 # A child that dies at once is started again ever more slowly, so that a lasting fault (a port that
 # is taken) neither floods the log nor the machine.
 SLOWEST_RESTART_S = 10.0
+# Who lived so long did not die at once: somebody killed it, and people wait for it.
+STEADY_S = 10.0
 GRACE_S = 15.0
 
 
@@ -82,7 +84,7 @@ def keep_up(
 def _tend(child: _Child, office: Office, env: dict[str, str], say: Callable[[str], None]) -> None:
     now = time.monotonic()
     if child.process is not None and child.process.poll() is None:
-        if now - child.began > 30:
+        if now - child.began > STEADY_S:
             child.failures = 0
         return
     if child.process is not None:

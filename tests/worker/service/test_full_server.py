@@ -74,7 +74,7 @@ def test_a_server_that_lacks_room_says_of_what(told: dict[str, object], word: st
 def test_while_it_is_full_people_are_told_why_and_afterwards_all_goes_on_by_itself(tmp_path: Path):
     log = tmp_path / "log"
     env = os.environ | {"ASSAY_HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "worker.cli", "up", "--port", "0", "--every", "1"]
+    command = [sys.executable, "-m", "worker.cli", "up", "--port", "0", "--workers", "1"]
     with server(tmp_path, None) as url, connect(url) as state, log.open("wb") as said:
         up = subprocess.Popen(command, env=env, stderr=said)
         try:

@@ -106,7 +106,7 @@ def test_under_up_the_lease_of_a_killed_worker_does_not_have_to_run_out(
         env = os.environ | {"ASSAY_HOME": str(tmp_path), "LABEL_STUDIO_URL": url}
         env |= {"LABEL_STUDIO_API_KEY": "none"}
         with subprocess.Popen(
-            [sys.executable, "-m", "worker.cli", "up", "--port", "0", "--every", "1"],
+            [sys.executable, "-m", "worker.cli", "up", "--port", "0", "--workers", "1"],
             env=env, stderr=subprocess.DEVNULL,
         ) as up:  # fmt: skip
             try:
