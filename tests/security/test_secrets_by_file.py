@@ -32,8 +32,9 @@ def test_the_addresses_of_both_servers(held: str) -> None:
 
 def test_the_token_of_the_dashboard(held: str) -> None:
     env = {"ASSAY_DASHBOARD_TOKEN_FILE": held}
+    Path(held).write_text("planted-secret-of-some-length\n", encoding="utf-8")
 
-    assert gate("0.0.0.0", None, env).is_token("planted-secret")
+    assert gate("0.0.0.0", None, env).is_token("planted-secret-of-some-length")
     with pytest.raises(MissingSetting, match="ASSAY_DASHBOARD_TOKEN_FILE names a file"):
         gate("0.0.0.0", None, {})
 
