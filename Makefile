@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench bench-paper calibration soak fuzz compat clean
+.PHONY: demo test test-long check bench bench-paper calibration soak fuzz compat clean
 
 .venv/ready: pyproject.toml deploy/constraints.txt
 	$(PYTHON) -m venv .venv
@@ -17,6 +17,11 @@ TESTS_AT_ONCE ?= 4
 test: .venv/ready ## all tests, with a real Label Studio and a real Valkey
 	$(BIN)/python -m tests.machine
 	$(BIN)/python -m pytest -n $(TESTS_AT_ONCE) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+test-long: .venv/ready ## what takes an hour or installs a system: deployment for real, fault run, fuzz, compatibility
+	$(BIN)/python -m tests.machine --long
+	$(BIN)/python -m pytest -m long $(ARGS)
+	$(MAKE) soak fuzz compat
 
 check: .venv/ready ## lint, format, types
 	$(BIN)/ruff check .

@@ -36,14 +36,14 @@ settings.register_profile(
 settings.load_profile("assay")
 
 
-def pytest_report_header() -> list[str]:
+def pytest_report_header(config: pytest.Config) -> list[str]:
     """What this machine cannot run, before anything runs."""
-    return missing()
+    return missing(config)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What it could not run, after all has run."""
-    if lacks := missing():
+    if lacks := missing(terminalreporter.config):
         terminalreporter.section("not everything was run")
         terminalreporter.write("".join(f"{one}\n" for one in lacks))
 

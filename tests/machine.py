@@ -1,4 +1,4 @@
-"""What the tests want of a machine beyond Python, which is also what `make test` installs.
+"""What the tests want of a machine beyond Python, which `make test` and `make test-long` install.
 
 Where there are apt-get and root, `python -m tests.machine` installs what is missing. Elsewhere, and
 where that fails, every run of the tests says at its start and at its end what it leaves out.
@@ -34,12 +34,14 @@ class Need:
 
     packages: Debian's, which bring it; none if none does.
     without: what does not run without it.
+    is_long: whether only `make test-long` wants it.
     """
 
     name: str
     packages: tuple[str, ...]
     is_there: Callable[[], bool]
     without: str
+    is_long: bool = False
 
     def told(self) -> str:
         """That it is missing, and the line that installs it."""
@@ -74,6 +76,10 @@ def _is_checkout() -> bool:
     return False
 
 
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
 def _has(program: str) -> Callable[[], bool]:
     return lambda: shutil.which(program) is not None
 
@@ -100,6 +106,26 @@ NEEDS = {
     "systemd": Need(
         "systemd-analyze", ("systemd",), _has("systemd-analyze"), "what systemd says of its units"
     ),
+    "prometheus": Need(
+        "Prometheus with promtool",
+        ("prometheus",),
+        lambda: bool(shutil.which("prometheus") and shutil.which("promtool")),
+        "the alert rules as Prometheus understands them",
+    ),
+    "image": Need(
+        "buildah or mmdebstrap, or root,",
+        ("buildah", "mmdebstrap"),
+        lambda: _is_root() and bool(shutil.which("buildah") and shutil.which("mmdebstrap")),
+        "the image, built from the Dockerfile",
+        is_long=True,
+    ),
+    "nspawn": Need(
+        "systemd-nspawn, or root,",
+        ("systemd-container",),
+        lambda: _is_root() and shutil.which("systemd-nspawn") is not None,
+        "the units under a systemd that runs",
+        is_long=True,
+    ),
     "ip": Need("the command ip", ("iproute2",), _has("ip"), "workers on two hosts"),
     "hosts": Need("the right to make a network", (), can_make_hosts, "workers on two hosts"),
     "disk": Need("the right to mount", (), _can_mount, 'the fault "disk full" of the fault run'),
@@ -118,16 +144,21 @@ def needs(name: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(not need.is_there(), reason=need.told())
 
 
-def missing() -> list[str]:
-    """What does not run on this machine, in sentences."""
-    return [need.told() for need in NEEDS.values() if not need.is_there()]
+def missing(config: pytest.Config) -> list[str]:
+    """What of this run does not run on this machine, in sentences."""
+    is_long = config.option.markexpr == "long"
+    needs = (need for need in NEEDS.values() if is_long or not need.is_long)
+    return [need.told() for need in needs if not need.is_there()]
 
 
-def install() -> None:
-    """Install what is missing and can be installed, each for itself: one may fail."""
+def install(*, long: bool) -> None:
+    """Install what is missing and can be installed, each for itself: one may fail.
+
+    long: for `make test-long`.
+    """
     is_updated = False
     for need in NEEDS.values():
-        if not need.packages or need.is_there():
+        if not need.packages or need.is_there() or (need.is_long and not long):
             continue
         if os.geteuid() == 0 and shutil.which("apt-get"):
             if not is_updated:
@@ -143,11 +174,12 @@ def _apt(*words: str) -> None:
     sys.stderr.write(f"apt-get {' '.join(words)}\n")
     subprocess.run(
         ["apt-get", "-qq", *words],
-        env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+        # Offline, systemd starts nothing of what comes: Prometheus is a server, too.
+        env=os.environ | {"DEBIAN_FRONTEND": "noninteractive", "SYSTEMD_OFFLINE": "1"},
         stdout=subprocess.DEVNULL,
         check=False,
     )
 
 
 if __name__ == "__main__":
-    install()
+    install(long="--long" in sys.argv)

@@ -106,23 +106,3 @@ def test_a_rule_says_how_grave_it_is_and_what_to_do(rule):
     assert re.fullmatch(r"\d+[smh]", rule.get("for", "1m"))
     for text in ("summary", "description"):
         assert rule["annotations"][text]
-    for left, right in ("()", "{}", "[]"):
-        assert rule["expr"].count(left) == rule["expr"].count(right)
-
-
-def test_the_rules_speak_of_an_assessment_only_where_their_expression_has_one():
-    for rule in RULES:
-        text = " ".join(rule["annotations"].values())
-        of_all = named([rule["expr"]]) <= {"assay_workers", "assay_watched", "assay_jobs_waiting"}
-        assert ("$labels.assessment" in text) is not of_all, rule["alert"]
-
-
-def test_what_can_be_stuck_has_a_rule():
-    assert {
-        "assay_workers",
-        "assay_watched",
-        "assay_poll_age_seconds",
-        "assay_webhook_gap_seconds",
-        "assay_job_failures_total",
-        "assay_open_items",
-    } <= named([rule["expr"] for rule in RULES])

@@ -40,14 +40,6 @@ def test_every_command_is_one_of_ours() -> None:
     assert named <= set(cli.commands)
 
 
-def test_prometheus_is_told_how_to_read_metrics_where_they_need_the_token() -> None:
-    (block,) = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    (job,) = yaml.safe_load(block)["scrape_configs"]
-    assert set(job["authorization"]) == {"credentials_file"}  # its type is Bearer by default
-    (target,) = job["static_configs"][0]["targets"]
-    assert COMPOSE["services"]["receiver"]["ports"] == [f"{target}:8765"]
-
-
 def test_every_alert_has_its_paragraph_and_there_is_no_other() -> None:
     told = re.findall(r"^\*\*(Assay\w+)\.\*\* ", PAGE, re.MULTILINE)
     assert told == [rule["alert"] for rule in RULES]

@@ -91,6 +91,16 @@ DAMAGES: dict[str, Damage] = {
 }
 
 
+def test_the_metrics_say_so_of_a_header_that_is_damaged_after_it_was_read(
+    office: Office, tmp_path: Path
+) -> None:
+    begin(office, tmp_path / "bad", "bad")
+    sight = Sight(office)
+    assert 'assay_readable{assessment="bad"} 1.0' in exposition(sight)[0].decode()
+    DAMAGES["the header is no JSON"](office.state, "assay:{bad}:")
+    assert 'assay_readable{assessment="bad"} 0.0' in exposition(sight)[0].decode()
+
+
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
 def test_an_assessment_that_cannot_be_read_disturbs_no_other_and_can_be_forgotten(
     office: Office, well: Begun, tmp_path: Path, damage: Damage

@@ -79,6 +79,7 @@ class _Ledgers(Collector):
         yield from _of_crew(crew)
 
     def _of(self, assessment: str, crew: Crew) -> tuple[set[tuple[str, float]], Counters]:
+        self._sight.office.header(assessment)  # a status that is known does not look at it again
         traffic = self._sight.traffic(assessment, crew)
         return _of_traffic(traffic), traffic.counted
 
