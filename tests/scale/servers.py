@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from redis import Redis
 from redis.backoff import NoBackoff
@@ -32,14 +33,16 @@ class Node:
     host: str
     port: int
     pid: int
+    # How a test gets in: user, password, and whether over TLS.
+    login: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
         return f"redis://{self.host}:{self.port}/0"
 
-    def connect(self) -> Redis:
+    def connect(self, **more: Any) -> Redis:
         """A connection for what a test arranges and looks at."""
-        return Redis(self.host, self.port, decode_responses=True)
+        return Redis(self.host, self.port, decode_responses=True, **self.login, **more)
 
     def freeze(self) -> None:
         """Keep it from running; its connections stay open."""
@@ -55,11 +58,35 @@ class Node:
 
 @contextmanager
 def node(
-    folder: Path, *options: str, host: str = "127.0.0.1", is_in_cluster: bool = False
+    folder: Path,
+    *options: str,
+    host: str = "127.0.0.1",
+    is_in_cluster: bool = False,
+    login: Mapping[str, Any] | None = None,
 ) -> Iterator[Node]:
     """A server with options of its own, until the block ends."""
+
+    def command(port: int) -> list[str]:
+        at = ("--tls-port", str(port), "--port", "0") if is_tls else ("--port", str(port))
+        bus = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+        return [
+            *(find_binary().path, *at, "--bind", host, "--dir", str(folder)),
+            *("--appendonly", "yes", "--maxmemory-policy", "noeviction", "--save", ""),
+            *("--protected-mode", "no", *options, *(bus if is_in_cluster else ())),
+        ]
+
+    is_tls = bool((login or {}).get("ssl"))
+    with running(folder, command, host, login or {}) as made:
+        yield made
+
+
+@contextmanager
+def running(
+    folder: Path, command: Callable[[int], list[str]], host: str, login: Mapping[str, Any]
+) -> Iterator[Node]:
+    """A process that listens on a port that it is given, until the block ends."""
     folder.mkdir(parents=True)
-    process, made = _started(folder, options, host, is_in_cluster)
+    process, made = _started(folder, command, host, login)
     try:
         yield made
     finally:
@@ -70,22 +97,16 @@ def node(
 
 
 def _started(
-    folder: Path, options: Sequence[str], host: str, is_in_cluster: bool
+    folder: Path, command: Callable[[int], list[str]], host: str, login: Mapping[str, Any]
 ) -> tuple[subprocess.Popen[bytes], Node]:
     """Start it; on other ports where somebody takes one of them before it does."""
     for _ in range(N_TRIES):
         port = free_port()
-        bus = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
-        command = [
-            *(find_binary().path, "--port", str(port), "--bind", host, "--dir", str(folder)),
-            *("--appendonly", "yes", "--maxmemory-policy", "noeviction", "--save", ""),
-            *("--protected-mode", "no", *options, *(bus if is_in_cluster else ())),
-        ]
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
-                tied(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                tied(command(port)), stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
-        made = Node(host, port, process.pid)
+        made = Node(host, port, process.pid, login)
         try:
             until(lambda process=process, made=made: process.poll() is not None or _is_up(made))
         except BaseException:
@@ -100,7 +121,7 @@ def _started(
 def _is_up(made: Node) -> bool:
     """Whether this very process answers there, and no other one that has its port."""
     # an impostor may take the call and say nothing
-    with Redis(made.host, made.port, socket_timeout=1, retry=Retry(NoBackoff(), 0)) as connection:
+    with made.connect(socket_timeout=1, retry=Retry(NoBackoff(), 0)) as connection:
         return bool(connection.info("server")["process_id"] == made.pid)
 
 

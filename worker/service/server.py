@@ -20,6 +20,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from worker.errors import AssayError
+from worker.service import sentinels
 
 OLDEST = (7, 0)
 NEARLY_FULL = 0.9
@@ -38,8 +39,9 @@ def connect(url: str, *, text: bool = True, is_patient: bool = True) -> Redis:
     """Return a connection that survives a restart of the server for a few seconds.
 
     Args:
-        url: redis://, rediss:// or unix://; for state also redis+cluster:// or rediss+cluster://
-            and any node of a cluster, which is asked at once for the others.
+        url: redis://, rediss:// or unix://; redis+sentinel:// or rediss+sentinel:// and the
+            Sentinels that know the server (`sentinels.SHAPE`); for state also redis+cluster:// or
+            rediss+cluster:// and any node of a cluster, which is asked at once for the others.
         text: whether answers come as text; RQ needs bytes.
         is_patient: whether to try again when the server is away; the receiver does not, since an
             annotator waits for it.
@@ -48,10 +50,11 @@ def connect(url: str, *, text: bool = True, is_patient: bool = True) -> Redis:
         NoServer: `url` is not such an address; or it is a cluster's, which does not answer, or
             which RQ is to use: RQ takes from several keys at once, and a cluster spreads them.
     """
-    if not url.startswith(("redis://", "rediss://", "unix://", *_CLUSTER)):
+    if not url.startswith(("redis://", "rediss://", "unix://", *sentinels.SCHEMES, *_CLUSTER)):
         raise NoServer(
             f"{_without_password(url)!r} is not the address of a server; expected "
-            "redis://host:6379/0, rediss://… or unix:///path in REDIS_URL or ASSAY_STATE_URL, or "
+            "redis://host:6379/0, rediss://…, unix:///path or "
+            "redis+sentinel://host:26379,host:26379/name in REDIS_URL or ASSAY_STATE_URL, or "
             "redis+cluster://host:6379 in ASSAY_STATE_URL."
         )
     options: dict[str, Any] = {
@@ -59,17 +62,22 @@ def connect(url: str, *, text: bool = True, is_patient: bool = True) -> Redis:
         "retry": Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=6 if is_patient else 0),
         "socket_connect_timeout": 5,
         "health_check_interval": 30,
+        "driver_info": None,  # CLIENT SETINFO is unknown to Redis 7.0, also as a right in its ACL
     }
     again = [RedisConnectionError, RedisTimeoutError, BusyLoadingError]
     try:
         if url.startswith(_CLUSTER):
             return _connect_cluster(url, options)
-        connection: Redis = Redis.from_url(url, retry_on_error=again, **options)
+        options["retry_on_error"] = again
+        if url.startswith(sentinels.SCHEMES):
+            return sentinels.connect_by_sentinels(url, options)
+        connection: Redis = Redis.from_url(url, **options)
     except ValueError:  # its text may show a part of the password
         raise NoServer(
             f"{_without_password(url)!r} cannot be read as an address; expected "
-            "redis://user:password@host:6379/0 in REDIS_URL or ASSAY_STATE_URL, where the "
-            "characters / # ? @ of a password are written as %2F %23 %3F %40."
+            f"redis://user:password@host:6379/0 or {sentinels.SHAPE} in REDIS_URL or "
+            "ASSAY_STATE_URL, where the characters / # ? @ of a password are written as "
+            "%2F %23 %3F %40."
         ) from None
     return connection
 
