@@ -22,6 +22,7 @@ from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.selenium_manager import SeleniumManager
 
 from tests.bench.paper.data import folder
+from tests.compat.release import RELEASE
 from tests.scale.hosts import can_make_hosts
 from tests.soak.crew import FAKETIME, small_disk
 from worker.service.embedded import find_binary
@@ -81,6 +82,13 @@ def _is_root() -> bool:
     return os.geteuid() == 0
 
 
+def _has_release() -> bool:
+    with suppress(FileNotFoundError):
+        asked = ["git", "-C", str(Path(__file__).parent), "cat-file", "-e", f"{RELEASE}^{{commit}}"]
+        return not subprocess.run(asked, capture_output=True, check=False).returncode
+    return False
+
+
 @cache
 def _has_tls() -> bool:
     """Whether the server that the tests start can speak TLS; the wheel's cannot."""
@@ -105,6 +113,12 @@ NEEDS = {
         ("git",),
         _is_checkout,
         "shell scripts under shellcheck, and what no file may hold",
+    ),
+    "release": Need(
+        f"the release {RELEASE} in the history of the checkout",
+        (),
+        _has_release,
+        "an upgrade from it, and back",
     ),
     "other clock": Need(
         "libfaketime",
