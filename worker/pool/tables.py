@@ -17,7 +17,7 @@ import pyarrow.parquet
 from worker.errors import PredictionsError
 from worker.nearest import did_you_mean, listed
 from worker.pool.tables_coco import coco_columns, coco_first_rows, coco_pieces
-from worker.pool.tables_columns import converted
+from worker.pool.tables_columns import converted, plain
 from worker.pool.tables_csv import first_mistake_in_csv
 from worker.pool.tables_folder import folder_batches, folder_columns, is_data_set, parquet_batches
 from worker.pool.tables_jsonl import jsonl_columns, jsonl_first_rows, jsonl_pieces
@@ -76,9 +76,6 @@ def column_names(path: Path) -> list[str]:
     with _told(path):
         if kind in _COLUMNS:
             return _COLUMNS[kind](path)
-        if kind == "parquet":
-            with pa.parquet.ParquetFile(path) as file:
-                return list(file.schema_arrow.names)
         with pa.csv.open_csv(path, parse_options=_csv_format(kind)) as reader:
             return list(reader.schema.names)
 
@@ -101,9 +98,7 @@ def first_rows(path: Path, most: int) -> pa.Table:
         if kind == "folder":
             return _first_batches(folder_batches(path, None, most), most)
         if kind == "parquet":
-            with pa.parquet.ParquetFile(path) as file:
-                batches = list(islice(file.iter_batches(batch_size=most), 1))
-                return pa.Table.from_batches(batches, file.schema_arrow).slice(0, most)
+            return _first_batches(parquet_batches(path, _COLUMNS[kind](path), most), most)
         with pa.csv.open_csv(path, parse_options=_csv_format(kind)) as reader:
             batches = list(islice(reader, 1))
             return pa.Table.from_batches(batches, reader.schema).slice(0, most)
@@ -181,7 +176,14 @@ def _batch_pieces(path: Path, kind: str, wanted: Wanted) -> Iterator[pa.RecordBa
 
 
 def _first_batches(batches: Iterator[pa.RecordBatch], most: int) -> pa.Table:
-    return pa.Table.from_batches([next(batches)]).slice(0, most)
+    first = next(batches)
+    plainly = {name: plain(name, first.column(name)) for name in first.schema.names}
+    return pa.table(plainly).slice(0, most)
+
+
+def _parquet_columns(path: Path) -> list[str]:
+    with pa.parquet.ParquetFile(path) as file:
+        return list(file.schema_arrow.names)
 
 
 _COLUMNS: dict[str, Callable[[Path], list[str]]] = {
@@ -189,6 +191,7 @@ _COLUMNS: dict[str, Callable[[Path], list[str]]] = {
     "coco": coco_columns,
     "text": text_columns,
     "folder": folder_columns,
+    "parquet": _parquet_columns,
 }
 _PIECES: dict[str, Callable[..., Iterator[pa.RecordBatch]]] = {
     "jsonl": jsonl_pieces,

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from worker.errors import PredictionsError
 from worker.pool.tables_jsonl import piece_of, row_of, table_of
+from worker.pool.tables_lines import read_whole
 
 IMAGE = "image_id"
 _ROWS_PER_PIECE = 20_000
@@ -47,8 +48,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=1)  # its columns are asked for before its rows are
 def _read(path: Path, size: int, time_ns: int) -> list[dict[str, Any]]:
-    with pa.input_stream(str(path), compression="detect") as file:
-        content = file.read()
+    content = read_whole(path)
     if not content.strip():
         raise PredictionsError("the file is empty")
     try:

@@ -1,9 +1,11 @@
 """Finds the row of a CSV file at which the fast reader gave up, without saying which."""
 
 import csv
-import gzip
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from worker.errors import PredictionsError
+from worker.pool.tables_lines import Lines, opened
 
 
 def first_mistake_in_csv(path: Path, delimiter: str, numbers: Sequence[str]) -> str | None:
@@ -11,10 +13,9 @@ def first_mistake_in_csv(path: Path, delimiter: str, numbers: Sequence[str]) -> 
 
     Rows are counted from 1, without the header and without empty lines.
     """
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
     row = 0
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, delimiter=delimiter)
+    with opened(path) as file:
+        rows = csv.reader(_texts(file), delimiter=delimiter)
         try:
             header = next(rows, [])
             places = [(name, header.index(name)) for name in numbers if name in header]
@@ -37,9 +38,20 @@ def first_mistake_in_csv(path: Path, delimiter: str, numbers: Sequence[str]) -> 
             return (
                 f"after row {row} stands a byte that is not UTF-8 ({error.reason}); save as UTF-8"
             )
+        except PredictionsError as error:
+            return f"after row {row} {error}"
         except (csv.Error, EOFError, OSError) as error:
             return f"after row {row} it cannot be read ({error}); is it complete?"
     return None
+
+
+def _texts(file: Lines) -> Iterator[str]:
+    """The lines, by whatever mark they end."""
+    first = True
+    for line in file:
+        for part in line.splitlines(keepends=True):
+            yield part.decode("utf-8-sig" if first else "utf-8")
+            first = False
 
 
 def _is_number(text: str) -> bool:

@@ -16,6 +16,7 @@ import pyarrow.parquet
 from worker.errors import PredictionsError
 from worker.nearest import listed
 from worker.plan.fields import beside
+from worker.pool.tables_lines import read_whole
 
 _INFO, _STATE, _SPLITS = "dataset_info.json", "state.json", "dataset_dict.json"
 
@@ -84,12 +85,30 @@ def folder_batches(path: Path, columns: list[str] | None, n_rows: int) -> Iterat
 
 
 def parquet_batches(path: Path, columns: list[str], n_rows: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a Parquet file in order, at most `n_rows` at once, in bounded memory."""
+    """Yield the rows of a Parquet file in order, at most `n_rows` at once, in bounded memory.
+
+    Texts that the file keeps in a dictionary come in one: what they unpack to is not known before.
+    """
     # by the megabyte, for all items may stand in one group of rows; and group by group, for what
     # was read of a group stays in memory until the reader goes on to another call
-    with pa.parquet.ParquetFile(path, buffer_size=1 << 20) as file:
+    kept = _in_dictionaries(path, columns)
+    with pa.parquet.ParquetFile(path, buffer_size=1 << 20, read_dictionary=kept) as file:
         for group in range(file.num_row_groups):
             yield from file.iter_batches(batch_size=n_rows, row_groups=[group], columns=columns)
+
+
+def _in_dictionaries(path: Path, columns: list[str]) -> list[str]:
+    """The columns of texts that are long in memory and short in the file."""
+    with pa.parquet.ParquetFile(path) as file:
+        told = file.metadata
+    found = set()
+    for group in range(told.num_row_groups):
+        for at in range(told.num_columns):
+            chunk = told.row_group(group).column(at)
+            is_kept = {"RLE_DICTIONARY", "PLAIN_DICTIONARY"} & set(chunk.encodings)
+            if chunk.physical_type == "BYTE_ARRAY" and is_kept:
+                found.add(chunk.path_in_schema)
+    return [name for name in columns if name in found]
 
 
 def _allowed(path: Path, file: Path) -> Path:
@@ -106,7 +125,7 @@ def _shards(path: Path) -> list[Path]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(read_whole(path))
     except ValueError as error:
         raise PredictionsError(f"{path}: it is not JSON ({error}); is it complete?") from None
     return value if isinstance(value, dict) else {}

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from worker.errors import PredictionsError
+from worker.pool.tables_lines import opened
 
 BYTES_PER_PIECE = 8 << 20
 _FIRST_ROWS = 100
@@ -48,7 +49,7 @@ def table_of(rows: Sequence[dict[str, Any]]) -> pa.Table:
 
 
 def _first(path: Path, most: int) -> list[dict[str, Any]]:
-    with _opened(path) as file:
+    with opened(path) as file:
         lines = [line for line in islice(file, most) if line.strip()]
     if not lines:
         raise PredictionsError("the file is empty")
@@ -65,7 +66,7 @@ def jsonl_pieces(
         PredictionsError: a line is not a JSON object, or a value is not of its column's kind.
     """
     schema, n_before = _schema(texts, numbers, numbers_list), 0
-    with _opened(path) as file:
+    with opened(path) as file:
         file.read(0 if file.peek(3)[:3] != _BOM else 3)
         while lines := file.readlines(BYTES_PER_PIECE):
             piece = _quick(b"".join(lines), schema)
@@ -95,11 +96,6 @@ def _schema(texts: Sequence[str], numbers: Sequence[str], numbers_list: str | No
     if numbers_list is not None:
         fields[numbers_list] = pa.list_(pa.float64())
     return pa.schema(fields)
-
-
-def _opened(path: Path) -> io.BufferedReader:
-    # Arrow unpacks a packed file, and says so when it is cut off
-    return io.BufferedReader(pa.input_stream(str(path), compression="detect"))
 
 
 def _quick(block: bytes, schema: pa.Schema) -> pa.RecordBatch | None:

@@ -4,7 +4,6 @@
 called row-1, row-2, ... after their place.
 """
 
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from worker.errors import PredictionsError
+from worker.pool.tables_lines import opened
 
 ID, TRUE, LIST, SCORE = "item_id", "true", "scores", "s_"
 _BYTES_PER_PIECE = 8 << 20
@@ -24,7 +24,7 @@ def text_columns(path: Path) -> list[str]:
     Raises:
         PredictionsError: the file is empty, or its first row is not a class and two scores or more.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         n_scores = len(file.readline().split()) - 1
     if n_scores < 0:
         raise PredictionsError("the file is empty, or begins with an empty row")
@@ -57,7 +57,7 @@ def text_pieces(
     if numbers_list not in (None, LIST):
         raise PredictionsError(f"the column {numbers_list} holds no list of numbers")
     n_values, n_before = len(text_columns(path)) - 2, 0
-    with _opened(path) as file:
+    with opened(path) as file:
         while lines := file.readlines(_BYTES_PER_PIECE):
             values = _values(lines, n_values, n_before)
             true = values[:, 0].astype(np.int64)
@@ -73,10 +73,6 @@ def text_pieces(
                 columns[numbers_list] = lists.cast(pa.list_(pa.float64()))
             n_before += len(lines)
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-
-
-def _opened(path: Path) -> io.BufferedReader:
-    return io.BufferedReader(pa.input_stream(str(path), compression="detect"))
 
 
 def _values(lines: Sequence[bytes], n_values: int, n_before: int) -> NDArray[np.float64]:
