@@ -119,6 +119,7 @@ NEEDS = {
         (),
         _has_release,
         "an upgrade from it, and back",
+        is_long=True,
     ),
     "other clock": Need(
         "libfaketime",
@@ -154,6 +155,7 @@ NEEDS = {
         (),
         _has_tls,
         "a failover over TLS (`make compat ARGS=servers` brings a server for it)",
+        is_long=True,
     ),
     "ip": Need("the command ip", ("iproute2",), _has("ip"), "workers on two hosts"),
     "hosts": Need("the right to make a network", (), can_make_hosts, "workers on two hosts"),

@@ -14,6 +14,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from rq import Queue
+from rq.registry import StartedJobRegistry
+
 from connector.tethered import tied
 from tests.bench.measuring import write_pool
 from tests.bench.turn import header_of
@@ -25,7 +28,7 @@ from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.replaying import unrepeated_choices
 from worker.schedule import look_around
-from worker.service.office import Office
+from worker.service.office import QUEUE, Office
 
 # A lease that a server brings back with an older state ends after 20 s.
 PATIENCE_S = 300.0
@@ -97,6 +100,13 @@ def label_all(office: Office, desks: Sequence[ToldDesk], names: Sequence[str], n
                 given[k] += 1
             office.wake(names[k])
         time.sleep(0.01)
+
+
+def wait_until_idle(office: Office) -> None:
+    """Until no worker is at a turn and none is asked for, so that no import is under way."""
+    queue = Queue(QUEUE, connection=office.jobs)
+    at_work = StartedJobRegistry(QUEUE, connection=office.jobs)
+    eventually(lambda: not queue.count and not at_work.get_job_count(cleanup=False), PATIENCE_S)
 
 
 def assert_all_counted(office: Office, desks: Sequence[ToldDesk], names: Sequence[str]) -> None:

@@ -29,6 +29,7 @@ def certificates(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("over", ["TCP", pytest.param("TLS", marks=needs("TLS"))])
 def test_people_label_on_while_the_master_changes(
     tmp_path: Path, certificates: Path, over: str, monkeypatch: pytest.MonkeyPatch
