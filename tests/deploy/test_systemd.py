@@ -126,7 +126,7 @@ def test_the_units_run_come_back_and_may_do_little(image: Image, tmp_path: Path)
                 said = dict(re.findall(r"^(\w+):\s+(\S+)", status, re.MULTILINE))
                 assert (said["Uid"], said["NoNewPrivs"], said["Seccomp"]) == ("10001", "1", "2")
                 assert int(said["CapBnd"], 16) == 0
-                here.run("kill", "-KILL", before)
+                here.run("systemctl", "kill", "--signal=KILL", "--kill-whom=main", unit)
                 eventually(lambda u=unit, b=before: here.shows(u, "MainPID") not in ("0", b))
             eventually(here.is_ready)
 
