@@ -30,7 +30,7 @@ from worker.replaying import unrepeated_choices
 from worker.schedule import look_around
 from worker.service.office import QUEUE, Office
 
-# A lease that a server brings back with an older state ends after 20 s.
+# For a lease that a server brings back with an older state, and for a machine that is busy.
 PATIENCE_S = 300.0
 
 _NEVER = "stop: {mrr: {confidence: 0.9999999}}\n"

@@ -31,8 +31,8 @@ def telling(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
 
     Source:
         Maximum mutual information of label and answer, as in entropy search (Hennig & Schuler
-        2012) and the entropy-based top-two rule of Qin & Russo (2024), in a closed form that needs
-        no look ahead.
+        2012) and information-directed selection for top-two algorithms (You, Qin, Wang & Yang
+        2023), in a closed form that needs no look ahead.
     """
     if question.task == "compare":
         return _of_pairs(belief, known, question)
