@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -101,10 +102,15 @@ class NullDesk:
 
 
 def answered(task: int, item: str, label: str, at_us: int) -> Look:
-    """A look at a task that one annotator answered; it shows what `write_pool` has of the item."""
+    """A look at a task that one annotator answered."""
     judgement = Judgement(task, 1, "valid", label, "", at_us, 1.0)
+    return replace(unanswered(task, item, at_us), is_closed=True, judgements=(judgement,))
+
+
+def unanswered(task: int, item: str, at_us: int) -> Look:
+    """A look at an open task; it shows what `write_pool` has of the item."""
     data = {"text": f"text of {int(item.partition('-')[2])}"}
-    return Look(task, item, at_us, True, (judgement,), fingerprint(data, {"text": "text"}))
+    return Look(task, item, at_us, False, (), fingerprint(data, {"text": "text"}))
 
 
 def used_memory(connection: object) -> int:

@@ -13,7 +13,7 @@ from redis import Redis
 
 from connector.labels import Look
 from connector.port import Counters, TaskBrief
-from tests.bench.measuring import answered
+from tests.bench.measuring import answered, unanswered
 
 
 class StoredDesk:
@@ -46,9 +46,7 @@ class StoredDesk:
         wanted = set(tasks)
         found = {look.task: look for look in self.changes(-1) if look.task in wanted}
         items = cast("dict[str, str]", self._db.hgetall(f"{self._key}:item"))
-        return [
-            found.get(t, Look(t, items[str(t)], 0, False, ())) for t in tasks if str(t) in items
-        ]
+        return [found.get(t, unanswered(t, items[str(t)], 0)) for t in tasks if str(t) in items]
 
     def find(self, items: Sequence[str]) -> dict[str, list[int]]:
         """The tasks that show each of these items."""

@@ -73,6 +73,11 @@ def world(project: Project) -> World:
 class TestData:
     """What the tasks show."""
 
+    def test_tasks_that_nobody_answered_say_what_they_show(self, world: World) -> None:
+        expected = {item: fingerprint(DATA[item], SHOWN) for item in ITEMS}
+        for looks in (world.desk.read(world.tasks), world.desk.changes(0)):
+            assert {look.item: look.shown for look in looks} == expected
+
     def test_a_label_on_a_changed_text_is_rejected_and_counts_once_it_is_put_back(
         self, world: World
     ) -> None:

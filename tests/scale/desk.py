@@ -8,6 +8,7 @@ from typing import cast
 
 from connector.labels import Look
 from connector.port import TaskBrief
+from tests.bench.measuring import unanswered
 from tests.bench.stored_desk import StoredDesk
 
 
@@ -32,7 +33,7 @@ class ToldDesk(StoredDesk):
             "list[tuple[str, float]]", self._db.zrangebyscore(key, after, "+inf", withscores=True)
         ):
             task, item = row.split(" ", 1)
-            yield Look(int(task), item, int(at), False, ())
+            yield unanswered(int(task), item, int(at))
 
     def changes(self, since_us: int) -> Iterator[Look]:
         both = [*self.made(since_us), *self.answers(since_us)]
