@@ -23,7 +23,7 @@ from worker.core.belief import Belief, unlabelled
 from worker.core.counts import LawCache
 from worker.core.mixing import likeliest, with_variants
 from worker.core.question import Question, StopRule
-from worker.core.schedule import POINTS, stage
+from worker.core.schedule import POINTS, fitted_at, stage
 from worker.core.several import decide_each
 from worker.core.stopping import Reason, Verdict, decide
 from worker.core.strategies import STRATEGIES, Choice, Strategy
@@ -87,7 +87,7 @@ class Assessment:
         if self.several is not None:
             return self._of_several(self._counts(tally))
         if not is_plain(tally, self.rules):
-            return self._in_doubt(tally, self._prior_of(tally))
+            return self._in_doubt(tally, self._prior_at(tally, stage(n_labelled(tally))))
         counts = self._counts(tally)
         is_fitted = counts.stage > 0 or (self.begun is not None and self.begun.is_sample)
         early = counts.early.tobytes() if is_fitted else b""
@@ -145,17 +145,14 @@ class Assessment:
         if self.judging is not None:
             return self.believe(until(tally, stage))
         if self.several is not None:
-            counts = self._counts(tally, before=stage)
-            return self.several.believe(Counts(counts.all, counts.all, stage))
+            return self.several.believe(self._counts(tally, before=stage))
         if not is_plain(known := until(tally, stage), self.rules):
-            early = self._votes(known, self.first).counts.all
-            return self._in_doubt(known, self._fitted(self.first, self._with_sample(early)))
+            return self._in_doubt(known, self._prior_at(tally, stage))
         counts = self._counts(tally, before=stage)
         key = counts.all.tobytes()
         found = self._past.get(key)
         if found is None:
-            early = counts.all if self.begun is None else counts.all - self.begun.untold
-            found = self._fitted(with_tally(self.first, counts.all), early)
+            found = self._fitted(with_tally(self.first, counts.all), counts.early)
             self._past[key] = found
             for old in list(self._past)[: -max(1, self.plan.stop.looks - 1)]:
                 self._past.pop(old, None)
@@ -263,12 +260,11 @@ class Assessment:
         """What the votes of a tally come to; None if every label in it is one class."""
         if self.judging is not None or is_plain(tally, self.rules):
             return None
-        return self._votes(tally, self._prior_of(tally))
+        return self._votes(tally, self._prior_at(tally, stage(n_labelled(tally))))
 
-    def _prior_of(self, tally: Mapping[str, int]) -> Belief:
-        """Where the belief begins: fitted to what the votes on the early claims come to."""
-        now = stage(n_labelled(tally))
-        early = until(tally, now)
+    def _prior_at(self, tally: Mapping[str, int], stage: int) -> Belief:
+        """Where the belief of a stage begins: fitted to what votes on its early claims come to."""
+        early = until(tally, fitted_at(stage))
         if not early and (self.begun is None or not self.begun.is_sample):
             return self.first
         if is_plain(early, self.rules):

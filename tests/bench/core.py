@@ -15,7 +15,7 @@ from worker.core.hyperparameters import Hyperparameters, Scores, unfitted
 from worker.core.metrics import ACCURACY, Errors, Metric
 from worker.core.moments import moments
 from worker.core.question import Question, StopRule
-from worker.core.schedule import is_due
+from worker.core.schedule import is_refit
 from worker.core.stopping import decide
 from worker.core.strategies import STRATEGIES
 from worker.core.supposing import labelled, with_prior
@@ -133,7 +133,7 @@ def labels(b: Belief, question: Question, strategy: str, refit: Refit | None = N
     for n in range(1, LABELS + 1):
         cell = choose(b, question, unlabelled(b), none, rng).cell
         b = labelled(b, cell, outcome(b, rates[cell], rng))
-        if refit is not None and is_due(n):
+        if refit is not None and is_refit(n):
             b = refit(b)
         if n == WARM:
             began = time.process_time()

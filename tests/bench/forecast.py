@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.bench.measuring import line, say
 from worker.assessment import Assessment, assess
-from worker.core.schedule import is_due
+from worker.core.schedule import is_look
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.report.progress import labels_more
@@ -40,7 +40,7 @@ def _run(work: Assessment, number: int) -> np.ndarray:
     outcome = plausible(own, np.random.default_rng([1, number]))
     unlimited, held, seen = replace(own.rule, budget=None), [], []
     for n, (_, believe) in enumerate(labels(own, outcome), start=1):
-        if not is_due(n):
+        if not is_look(n):
             continue
         belief = believe()
         verdict = own.ask(belief, 1, unlimited, may_be_rough=True)

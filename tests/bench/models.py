@@ -27,7 +27,7 @@ from worker.assessment import assess
 from worker.core.marginals import Marginal
 from worker.core.pairwise import regions_of
 from worker.core.posterior import marginal
-from worker.core.schedule import is_due
+from worker.core.schedule import is_look
 from worker.judgements.changes import tally_key
 from worker.plan import load_plan
 from worker.pool import compile_pool, open_pool
@@ -204,7 +204,7 @@ def _alone(here: Path, family: str, model: str) -> list[list[tuple[int, Marginal
         asked = {*looks(case.n_items, None)}
         course = []
         for n, revealed in enumerate(labels(own, outcome, order_of(own)), start=1):
-            if n in asked or is_due(n):
+            if n in asked or is_look(n):
                 course.append((n, marginal(revealed.believe(), 0)))
         found.append(course)
     return found
@@ -221,7 +221,7 @@ def _decided(
         earlier = at_points[-(N_LOOKS - 1) :]
         if found and earlier == [found] * (N_LOOKS - 1):
             return 2 * n, found
-        if is_due(n):
+        if is_look(n):
             at_points.append(found)
     return 2 * first[-1][0], _REGIONS[int(np.argmax(region))]
 

@@ -19,7 +19,7 @@ from tests.calibration.ways import Way, plan_of
 from worker.assessment import Assessment, assess
 from worker.core.anytime.guarantee import Guard
 from worker.core.drawing import draw_cells
-from worker.core.schedule import is_due
+from worker.core.schedule import is_look
 from worker.findings.against_truth import STATISTICS, Found, Held, held
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool
@@ -161,7 +161,7 @@ def run(
         for log in logs.values():
             if log.stop is None:
                 log.take(n, revealed.believe)
-        if n in at or (work.guard is not None and is_due(n)):
+        if n in at or (work.guard is not None and is_look(n)):
             state = Found(work, revealed.believe(), truth)
             if n in at:
                 found |= {(name, n): of for name, of in held(state).items()}

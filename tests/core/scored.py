@@ -13,7 +13,7 @@ from worker.core.metrics import Metric
 from worker.core.posterior import whole
 from worker.core.question import Question
 from worker.core.rewards import squared_error
-from worker.core.schedule import is_due
+from worker.core.schedule import is_look, is_refit
 from worker.core.strategies import STRATEGIES
 from worker.core.supposing import labelled, with_prior
 from worker.pool.groups import cell_codes, equal_mass_thresholds
@@ -96,7 +96,7 @@ def beliefs(pool: ScoredPool, strategy: str, rng: np.random.Generator) -> Iterat
         cell = choose(b, question, left, none, rng).cell
         left[cell] -= 1
         b = labelled(b, cell, int(not pool.right[waiting[cell].pop()]))
-        if is_due(n):
+        if is_refit(n):
             b = laid_out(b, pool)
         yield b
 
@@ -131,7 +131,7 @@ def at_stop(
     """Labels and error where `rmse: target` stops: it held at that many points of the schedule."""
     held = 0
     for n, b in enumerate(beliefs(pool, strategy, rng), start=1):
-        if is_due(n):
+        if is_look(n):
             held = held + 1 if squared_error(b) <= target**2 else 0
         if held == looks or n == pool.cell.size:
             return n, found(b, pool)[0]

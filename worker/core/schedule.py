@@ -1,6 +1,8 @@
-"""When the empirical prior is fitted again, and to which labels.
+"""At how many labels a look is taken, and when the prior is fitted again, to which labels.
 
-The fit of stage k uses the items of the first `POINTS[k - 1]` claims, whatever came after. So it is
+Stage k begins at `POINTS[k - 1]` labels, and is a look. The prior is fitted at the first look, and
+at every second one: as often as at all of them costs twice as much, and no decision comes earlier.
+A fit uses the items of the first claims, as many as labels were due, whatever came after. So it is
 a function of the tally alone (kept by epochs of claims), costs little over a whole assessment, and
 a simulation, which labels in the order of claims, goes through the same fits.
 """
@@ -19,12 +21,17 @@ def _points() -> tuple[int, ...]:
 
 
 POINTS = _points()
-_DUE = frozenset(POINTS)
+_LOOKS = frozenset(POINTS)
 
 
-def is_due(n_labels: int) -> bool:
+def is_look(n_labels: int) -> bool:
     """Whether a new stage begins with exactly so many labels."""
-    return n_labels in _DUE
+    return n_labels in _LOOKS
+
+
+def is_refit(n_labels: int) -> bool:
+    """Whether the prior is fitted again with exactly so many labels."""
+    return is_look(n_labels) and fitted_at(stage(n_labels)) == stage(n_labels)
 
 
 def stage(n_labels: int) -> int:
@@ -36,8 +43,17 @@ def stage(n_labels: int) -> int:
     return bisect_right(POINTS, n_labels)
 
 
+def fitted_at(stage: int) -> int:
+    """The stage at which the prior of this one was fitted, to the epochs below it.
+
+    >>> [fitted_at(stage) for stage in range(6)]
+    [0, 1, 2, 2, 4, 4]
+    """
+    return stage - stage % 2 if stage > 1 else stage
+
+
 def epoch(claim: int) -> int:
-    """The epoch of a claim number (from 0): stage k is fitted to the epochs below k.
+    """The epoch of a claim number (from 0); those below k are claimed when stage k begins.
 
     >>> [epoch(claim) for claim in (0, 7, 8, 11, 12)]
     [0, 0, 1, 1, 2]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.metrics import Metric
-from worker.core.schedule import stage
+from worker.core.schedule import fitted_at, stage
 from worker.core.views import outcome_of_block
 from worker.errors import AssayError
 from worker.judging import metric_of
@@ -223,7 +223,7 @@ def counted(table: Ints, meaning: Outcomes, n_cells: int, before: int | None = N
     if before is not None:
         now, table = before, np.compress(table[:, 0] < before, table, axis=0)
     np.add.at(total, (table[:, 1], table[:, 2]), table[:, 3])
-    old = table[table[:, 0] < now]
+    old = table[table[:, 0] < fitted_at(now)]
     np.add.at(early, (old[:, 1], old[:, 2]), old[:, 3])
     return Counts(total, early, now)
 

@@ -9,7 +9,7 @@ import numpy as np
 from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.drawing import dirichlets
-from worker.core.schedule import is_due, stage
+from worker.core.schedule import is_refit, stage
 from worker.core.strategies import NothingLeft
 from worker.core.views import NONE_RIGHT, plausible_shares
 from worker.judgements.outcomes import Counts
@@ -44,7 +44,7 @@ def jointly(
         left[cell] -= 1
         counts[portion[at], outcomes[at]] += 1
         n = claim + 1
-        is_refitted = is_due(n)
+        is_refitted = is_refit(n)
         if is_refitted:
             early = counts.copy()
         now = Counts(counts.copy(), early, stage(n))

@@ -15,7 +15,7 @@ from worker.core.belief import Belief, group_share
 from worker.core.marginals import SLACK
 from worker.core.question import Question
 from worker.core.ranking import mrr, ranking
-from worker.core.schedule import is_due
+from worker.core.schedule import is_look
 from worker.core.stopping import Reason, is_far_from_holding
 from worker.findings.against_truth import Found, held
 from worker.simulate.findings import is_right, pooled_error, rms_error
@@ -171,10 +171,10 @@ class Log:
 
     def take(self, n: int, believe: Callable[[], Belief]) -> None:
         """Note the n-th label; `believe` gives the belief after it, until the next label."""
-        if is_due(self.n):
+        if is_look(self.n):
             self.earlier.appendleft(self.belief)
         self.n, self.believe = n, believe
-        if not (n in (self.next_look, self.next_step, self.next_at) or is_due(n)):
+        if not (n in (self.next_look, self.next_step, self.next_at) or is_look(n)):
             return
         self.belief = believe()
         if n == self.next_look:

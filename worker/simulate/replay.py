@@ -12,7 +12,7 @@ import numpy as np
 
 from worker.assessment import Assessment
 from worker.core.belief import Belief
-from worker.core.schedule import is_due
+from worker.core.schedule import is_refit
 from worker.core.strategies import NothingLeft
 from worker.core.supposing import labelled
 from worker.simulate.afterwards import is_measured_afterwards, log_of
@@ -106,7 +106,7 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
         at = ends[cell] - int(left[cell])
         left[cell] -= 1
         belief = labelled(belief, cell, outcomes[at])
-        if is_due(claim + 1):
+        if is_refit(claim + 1):
             belief = assessment.refitted(belief)
         yield Revealed(rows[at], partial(_same, belief))
 

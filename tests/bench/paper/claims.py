@@ -18,7 +18,7 @@ from tests.bench.paper.data import load
 from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.question import StopRule
-from worker.core.schedule import is_due
+from worker.core.schedule import is_look
 from worker.core.stopping import is_far_from_holding
 from worker.core.supposing import with_tally
 from worker.simulate.cases import Asked, Case
@@ -68,7 +68,7 @@ def _claims(order: tuple[Case, int]) -> dict[str, Claim | None]:
     wanted = looks(n_items, None)
     next_look = next(wanted)
     for n, (_, believe) in enumerate(labels(assessment, outcome), start=1):
-        if is_due(n - 1):
+        if is_look(n - 1):
             earlier.appendleft(before)
         before = belief = believe()
         if n < next_look:

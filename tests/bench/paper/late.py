@@ -13,7 +13,7 @@ from tests.bench.paper.cache import Value, remembered
 from tests.bench.paper.cases import core, of_run, opened, order_of, prepared, spread
 from tests.bench.paper.data import load
 from worker.core.anytime.guarantee import Guard
-from worker.core.schedule import is_due
+from worker.core.schedule import is_refit
 from worker.core.strategies import NothingLeft
 from worker.core.supposing import labelled
 from worker.simulate.cases import Asked, Case
@@ -78,7 +78,7 @@ def _end(order: tuple[Case, Delay, int]) -> tuple[int, bool] | None:
             continue
         belief = labelled(belief, cell, answer)
         n += 1
-        if is_due(n):
+        if is_refit(n):
             belief = assessment.refitted(belief)
         if n < next_look:
             continue
