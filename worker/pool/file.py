@@ -19,6 +19,7 @@ import pyarrow.ipc
 from numpy.typing import NDArray
 
 from worker.errors import PoolChanged
+from worker.pool.dividing import check_cells
 from worker.pool.gold import GoldItem
 from worker.pool.known import KnownLabels, known_from
 from worker.pool.models import Models, models_from
@@ -239,7 +240,13 @@ def open_pool(
         )
     if not is_whole:
         raise PoolChanged(f"{path}: {_DAMAGED}")
-    return _pool(path, found, stat, header, metadata, blocks)
+    try:
+        pool = _pool(path, found, stat, header, metadata, blocks)
+        if not is_trusted:
+            check_cells(pool)
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        raise PoolChanged(f"{path}: {_DAMAGED} ({error})") from error
+    return pool
 
 
 def _look_through(blocks: Iterable[pa.RecordBatch]) -> None:
