@@ -1,4 +1,4 @@
-"""Whatever an export or the header of a compiled pool says: it is what we write, or is refused."""
+"""Whatever an export, a pool's header or a key says: it is what we write, or is refused."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from hypothesis import given, settings
 
+from tests.fuzz.bounds import bounded
 from tests.fuzz.mutations import mutated
-from tests.fuzz.stored import export, good_export, good_header, pool
-from tests.fuzz.targets import bounded
+from tests.fuzz.stored import export, good_export, good_header, good_state, header, state
 
-N = 40 if os.environ.get("ASSAY_SLOW") == "0" else 300
+N = 40 if os.environ.get("ASSAY_SLOW") == "0" else 200
 
 
 @settings(max_examples=N, derandomize=True)
@@ -23,7 +23,14 @@ def test_a_changed_export_is_refused_or_whole(sent: Any) -> None:
 
 
 @settings(max_examples=N, derandomize=True)
-@given(header=mutated(good_header()))
-def test_a_changed_header_of_a_pool_is_refused_or_fits_its_rows(header: Any) -> None:
+@given(told=mutated(good_header()))
+def test_a_changed_header_of_a_pool_is_refused_or_fits_its_rows(told: Any) -> None:
     with bounded():
-        pool(json.dumps(header).encode())
+        header(json.dumps(told).encode())
+
+
+@settings(max_examples=N, derandomize=True)
+@given(kept=mutated(good_state()))
+def test_changed_keys_are_read_or_said_and_disturb_no_other_assessment(kept: Any) -> None:
+    with bounded():
+        state(json.dumps(kept).encode())
