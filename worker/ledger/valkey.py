@@ -345,4 +345,4 @@ class ValkeyLedger:
         return self._count_on("wakes")
 
     def _count_on(self, name: str) -> int:
-        return whole(name, cast(int, self._db.hincrby(self._key("meta"), name, 1)))
+        return whole(name, int(self._db.hincrby(self._key("meta"), name, 1)))

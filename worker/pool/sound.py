@@ -87,10 +87,11 @@ def _check_named(pool: Pool) -> None:
 
 def _check_cells(pool: Pool) -> None:
     n, groups = len(pool.cell_group), len(pool.group_names)
-    of_cells = (pool.cell_group, pool.cell_unit, pool.cell_size, pool.cell_start)
-    if any(one.shape != (n,) for one in (*of_cells, pool.cell_mean_score, pool.cell_mean_logit)):
+    whole = (pool.cell_group, pool.cell_unit, pool.cell_size, pool.cell_start)
+    means = (pool.cell_mean_score, pool.cell_mean_logit)
+    if {one.shape for one in whole} | {one.shape for one in means} != {(n,)}:
         raise ValueError("its cells are not all described")
-    if any(one.shape != (groups,) for one in (pool.group_size, pool.group_mean_logit)):
+    if {pool.group_size.shape, pool.group_mean_logit.shape} != {(groups,)}:
         raise ValueError("its groups are not all described")
     if not _are_places(pool.cell_group, groups) or not _are_places(
         pool.cell_unit, len(pool.unit_names)
