@@ -43,7 +43,7 @@ soak: .venv/ready ## ten minutes of faults against real servers (ARGS="--minutes
 FUZZ_S ?= 60
 fuzz: .venv/ready ## what coverage leads to, thrown at all that reads what others wrote (FUZZ_S=60 s for each target)
 	$(BIN)/python -m pip install --quiet 'atheris>=3,<4'
-	for target in annotation webhook plan predictions; do \
+	for target in annotation webhook plan predictions export header state; do \
 		$(BIN)/python -m tests.fuzz.atheris_run $$target .assay/fuzz/$$target -max_total_time=$(FUZZ_S) || exit 1; \
 	done
 

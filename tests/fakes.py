@@ -202,6 +202,13 @@ class FakeDesk:
         task.is_labeled = task.answers >= task.overlap
         self._touch(task)
 
+    def delete_person(self, author: int) -> None:
+        """Delete a user: their annotations stay, name nobody, and no stamp tells of it."""
+        for task in self._tasks.values():
+            for annotation in task.annotations.values():
+                if annotation["completed_by"] == author:
+                    annotation["completed_by"] = None
+
     def delete_task(self, task: int) -> None:
         """Delete a task with all its annotations; no change tells of it."""
         del self._tasks[task]

@@ -384,13 +384,26 @@ def reopen(header: Header, pools: Path) -> Assessment:
         StoreFailed: it is not on this machine, and the store that has it cannot be reached.
     """
     plan = stored_plan(header.plan)
+    path = pool_of(header, pools)
+    return assess(plan, open_pool(path, header.pool_sha256, header.pool_stat))
+
+
+def pool_of(header: Header, pools: Path) -> Path:
+    """Where the compiled pool that a header names is, or is to be.
+
+    Args:
+        pools: as of `reopen`.
+
+    Raises:
+        StoreFailed, PoolChanged: it is not on this machine, nor to be had from the store.
+    """
     path = Path(header.pool_file)
     if not path.exists():
         path = pools / path.name
     store = None if path.exists() else read_settings().pool_store
     if store is not None:
         fetch_pool(store, path, header.pool_sha256, header.pool_stat)
-    return assess(plan, open_pool(path, header.pool_sha256, header.pool_stat))
+    return path
 
 
 def _guard(plan: Plan, pool: Pool, begun: Begun | None) -> Guard | None:

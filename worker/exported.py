@@ -27,6 +27,7 @@ from worker.errors import AssayError, NewerPlan
 from worker.judgements.changes import tally_key
 from worker.judgements.records import NewerRecord, Record, State, load
 from worker.ledger import Header, LedgerError
+from worker.ledger.contract import MOST
 from worker.plan import stored_plan
 from worker.plan.model import assessment_id
 from worker.plan.notify_part import EventKind
@@ -36,13 +37,12 @@ VERSION = 2
 
 Kept = dict[str, dict[str, Any]]
 
-# Whole numbers that Lua and JSON keep exactly; here as text, there as numbers.
-_MOST = 2**53
-_WholeText = Annotated[int, Field(ge=0, lt=_MOST)]
-_Whole = Annotated[StrictInt, Field(ge=0, lt=_MOST)]
+# Here as text, there as numbers.
+_WholeText = Annotated[int, Field(ge=0, lt=MOST)]
+_Whole = Annotated[StrictInt, Field(ge=0, lt=MOST)]
 _Seconds = Annotated[float, Field(ge=0, lt=1e12, allow_inf_nan=False)]
-_CellText = Annotated[int, Field(ge=-1, lt=_MOST)]
-_AuthorText = Annotated[int, Field(ge=-_MOST, lt=_MOST)]
+_CellText = Annotated[int, Field(ge=-1, lt=MOST)]
+_AuthorText = Annotated[int, Field(ge=-MOST, lt=MOST)]
 _TallyKey = Annotated[str, Field(pattern=r"^[0-9]{1,9}:-?[0-9]{1,16}:[0-9]{1,16}:")]
 _EntryText = Annotated[str, Field(pattern=r"^[0-9]{1,19}-[0-9]{1,19}$")]
 
@@ -110,7 +110,7 @@ class _Choice(BaseModel):
     claim: _Whole
     item: StrictStr
     row: _Whole
-    cell: Annotated[StrictInt, Field(ge=-1, lt=_MOST)]
+    cell: Annotated[StrictInt, Field(ge=-1, lt=MOST)]
     revision: _Whole
     strategy: StrictStr
     pending: dict[_WholeText, _Whole] = {}
@@ -177,7 +177,7 @@ class _Record(BaseModel):
     item: StrictStr
     claim: _Whole
     row: _Whole
-    cell: Annotated[StrictInt, Field(ge=-1, lt=_MOST)]
+    cell: Annotated[StrictInt, Field(ge=-1, lt=MOST)]
     predicted: _Whole
     tasks: dict[_WholeText, tuple[_Whole, _Whole, Literal[0, 1], list[_Told]]]
     deleted: Literal[0, 1]
@@ -185,7 +185,7 @@ class _Record(BaseModel):
 
 
 class _Open(BaseModel):
-    cell: Annotated[StrictInt, Field(ge=-1, lt=_MOST)]
+    cell: Annotated[StrictInt, Field(ge=-1, lt=MOST)]
     row: _Whole
     claim: _Whole
     state: State

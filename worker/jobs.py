@@ -22,7 +22,7 @@ from worker.plan import stored_plan
 from worker.service.admitting import PlainJob, refusal
 from worker.service.counters import count_failure, count_turn, webhooks
 from worker.service.logs import at_work, now_at
-from worker.service.office import DELIVER_JOB, JOB, QUEUE, REPORT_JOB, Office
+from worker.service.office import DELIVER_JOB, JOB, QUEUE, REPORT_JOB, Office, readable
 from worker.service.release import own_name
 from worker.simulate import spread
 
@@ -63,13 +63,14 @@ def advance(assessment: str) -> None:
 def _turns(office: Office, assessment: str) -> None:
     ledger = office.ledger(assessment)
     for _ in range(TURNS):
-        begun = ledger.wake()
+        with readable(assessment):  # first: scripts that count on end half-way where they cannot
+            now_at(revision=ledger.revision())
+            begun = ledger.wake()
         case = office.case(assessment)
         folder = office.folder(assessment)
         # A name for the turn: what an earlier one of this worker left is not its own.
         holder = f"{_process}-{begun}"
         heard, began_s = webhooks(office.state, assessment), time.perf_counter()
-        now_at(revision=ledger.revision())
         verdict = take_turn(case.assessment, case.header, ledger, case.desk, folder, holder)
         if verdict is None:
             return  # the one who is at it sees that the count grew, and takes another turn

@@ -12,16 +12,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redis import Redis
 
-from worker.assessment import reopen
-from worker.exported import NotMovable, check_items, read_export
+from worker.assessment import assess, pool_of
+from worker.errors import AssayError
+from worker.exported import Kept, NotMovable, check_items, read_export
 from worker.ledger import Header
 from worker.ledger.contract import unsettled_from
 from worker.ledger.valkey import keys_of
+from worker.plan import stored_plan
 from worker.pool import open_pool
 from worker.queue.filling import SLOW_MS
 
 if TYPE_CHECKING:
     from worker.service.office import Office
+
+# Bytes of an export.
+LARGEST = 10**9
 
 # Of one machine or of a moment: whoever goes on takes them anew.
 _LEFT_BEHIND = ("lease", "doubt", "counters")
@@ -97,28 +102,62 @@ def take_over(office: Office, file: Path, pool: Path | None) -> Header:
         NotMovable, LedgerError, NewerPlan, NewerRecord: as `unpack`.
         PoolChanged: the pool is not here, or not the one of this assessment; nothing is written.
     """
-    try:
-        exported = json.loads(file.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, ValueError) as error:
-        raise NotMovable(
-            f"{file} is no JSON ({error}); make it with `assay export ID --to FILE`."
-        ) from error
+    exported = _read(file)
     header, kept = read_export(exported)
+    _check_pool(header, kept, pool or pool_of(header, office.settings.pools))
     if pool is not None:
-        open_pool(pool, header.pool_sha256)
         office.settings.pools.mkdir(parents=True, exist_ok=True)
         target = office.settings.pools / Path(header.pool_file).name
         if not target.exists():
             part = target.with_suffix(".part")
             shutil.copyfile(pool, part)
             part.replace(target)
-    work = reopen(header, office.settings.pools)
-    check_items(kept, work.pool)
     is_listed = header.assessment in office.ids()
     if is_listed or pack(office.state, header.assessment) != kept:
         unpack(office.state, exported)
     office.enter(header.assessment)
     return header
+
+
+def _read(file: Path) -> Any:
+    """The JSON of an export.
+
+    Raises:
+        NotMovable: it is none, or larger than any.
+    """
+    if (size := file.stat().st_size) > LARGEST:
+        raise NotMovable(
+            f"{file} has {size / 1e9:.1f} GB, and an export has {LARGEST / 1e9:.0f} GB at most (a "
+            "million labels); make it with `assay export ID --to FILE`."
+        )
+    try:
+        exported = json.loads(file.read_text(encoding="utf-8"))
+        json.dumps(exported, ensure_ascii=False).encode()  # half a character is none to keep
+    except (ValueError, RecursionError) as error:
+        raise NotMovable(
+            f"{file} is no JSON that can be kept ({error}); make it with `assay export ID --to "
+            "FILE`."
+        ) from error
+    return exported
+
+
+def _check_pool(header: Header, kept: Kept, path: Path) -> None:
+    """Look the pool through, whatever time the header gives it, and join it with plan and items.
+
+    Raises:
+        PoolChanged, NotMovable: it is another one, or fits neither.
+    """
+    pool = open_pool(path, header.pool_sha256)
+    check_items(kept, pool)
+    try:
+        assess(stored_plan(header.plan), pool)
+    except AssayError:
+        raise
+    except Exception as error:  # whatever a pool leads to that is of another plan
+        raise NotMovable(
+            f"{path} is no pool of the plan in this export ({type(error).__name__}: "
+            f"{ascii(str(error))[:200]}); take along the one that `assay export` named."
+        ) from error
 
 
 def _write(pipe: Any, key: str, kind: str, content: Any) -> None:

@@ -35,6 +35,8 @@ class Project(Protocol):
     def change_data(self, task: int, data: dict[str, str], *, is_stamped: bool = True) -> None: ...
     def configure(self, config: str) -> None: ...
     def vanish(self) -> None: ...
+    def delete_person(self, who: int) -> None: ...
+    def dismiss(self, who: int) -> None: ...
     def shown_text(self) -> tuple[str, str]: ...
     def tabs(self) -> list[str]: ...
     def add_tab(self, title: str) -> None: ...
@@ -51,6 +53,10 @@ class FakeProject:
         self.delete_annotation = self._fake.delete_annotation
         self.delete_task = self._fake.delete_task
         self.change_data = self._fake.change_data
+        self.delete_person = self._fake.delete_person
+
+    def dismiss(self, who: int) -> None:
+        pass  # nothing of it is seen in the project
 
     def edit(self, annotation: int, label: str, who: int) -> None:
         self._fake.edit(annotation, label)
@@ -138,6 +144,15 @@ class RealProject:
 
     def author(self, who: int) -> int:
         return self._person(who).user_id
+
+    def delete_person(self, who: int) -> None:
+        self._admin.delete(f"/api/users/{self.author(who)}/").raise_for_status()
+
+    def dismiss(self, who: int) -> None:
+        """Take somebody out of the organization, as the page of its people does."""
+        mine = self._admin.get("/api/current-user/whoami").raise_for_status().json()
+        where = f"/api/organizations/{mine['active_organization']}/memberships"
+        self._admin.delete(f"{where}/{self.author(who)}/").raise_for_status()
 
     def vanish(self) -> None:
         self._admin.delete(f"/api/projects/{self._number}/").raise_for_status()

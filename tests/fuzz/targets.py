@@ -9,10 +9,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import signal
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +22,8 @@ from connector.labels import Judgement, Look, Schema, judge
 from connector.ratings import Bins
 from connector.webhook import receiver
 from tests.contract.ledgers import RULES, claims_of, header_of
+from tests.fuzz import stored
+from tests.fuzz.bounds import bounded, is_told
 from worker.errors import AssayError, PlanError
 from worker.judgements.reading import record
 from worker.judgements.records import load
@@ -32,8 +32,6 @@ from worker.plan import Plan, load_plan, plan_hash
 from worker.plan.model import stored_plan
 from worker.pool import compile_pool, open_pool
 
-LONGEST_S = 20  # a hundred times what the slowest good input takes
-LONGEST_MESSAGE = 20_000
 LABELS = ("cat", "dog", "1")
 CHOICES = Schema("answer", "text", LABELS)
 RATING = Schema("answer", "text", ("1", "2", "3"), Bins((1.0, 2.0, 3.0, 4.0), is_whole=True))
@@ -42,34 +40,6 @@ WAKING = {
     *("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED"),
     *("TASKS_CREATED", "TASKS_DELETED"),
 }
-
-
-class Hung(BaseException):
-    """It took longer than anything may take."""
-
-
-@contextmanager
-def bounded() -> Iterator[None]:
-    """Interrupt what hangs; only in the main thread."""
-
-    def stop(*_: object) -> None:
-        raise Hung(f"it did not end within {LONGEST_S} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def is_told(error: Exception) -> None:
-    """Hold an error's text to what a terminal and a log can take."""
-    text = str(error)
-    assert text, "an error without a word"
-    assert text.encode()
-    assert len(text) <= LONGEST_MESSAGE, f"a message of {len(text)} characters"
 
 
 def annotation(data: bytes) -> None:
@@ -250,6 +220,9 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "webhook": webhook,
     "plan": plan,
     "predictions": predictions,
+    "export": stored.export,
+    "header": stored.header,
+    "state": stored.state,
 }
 
 __all__ = ["ENDINGS", "TARGETS", "Judgement", "bounded"]

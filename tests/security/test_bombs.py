@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from worker.errors import PredictionsError
+from tests.compat.state import ASSETS
+from worker.errors import PoolChanged, PredictionsError
+from worker.exported import NotMovable
+from worker.moving import LARGEST, take_over
+from worker.pool import open_pool
+from worker.pool.storing import OWN_COLUMNS, sha256_of
 from worker.pool.tables import Wanted, column_names, pieces
 from worker.pool.tables_columns import MOST_TEXT
 from worker.pool.tables_folder import files_of
 from worker.pool.tables_lines import LONGEST_JSON, LONGEST_LINE
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.settings import Settings
 
 TEXT = 1 << 20
 
@@ -59,3 +69,58 @@ def test_one_long_text_for_thousands_of_rows_is_not_written_out_for_each(tmp_pat
     assert path.stat().st_size < TEXT
     with pytest.raises(PredictionsError, match=r"column text holds 1,025 MB of text in 1,025 rows"):
         list(pieces(path, Wanted(("item_id", "text"))))
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    home = tmp_path_factory.mktemp("home")
+    with server(home, None) as url:
+        opened = Office(Settings(home, url, None), url)
+        yield opened
+        opened.close()
+
+
+def assert_nothing_is_left(office: Office) -> None:
+    assert office.state.dbsize() == 0
+    assert not office.settings.pools.exists()
+
+
+def test_a_file_larger_than_any_export_is_not_read(office: Office, tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    with file.open("wb") as written:
+        written.truncate(LARGEST + 1)  # a hole: it takes no room on the disk
+    with pytest.raises(NotMovable, match=r"has 1\.0 GB, and an export has 1 GB at most"):
+        take_over(office, file, None)
+    assert_nothing_is_left(office)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[" * 200_000, '{"version": ' * 50_000, "9" * 5_000, '{"version": 2, "kept": {"\\ud800": 1}}'],
+    ids=["lists in lists", "objects in objects", "a number of 5,000 digits", "half a character"],
+)
+def test_json_that_cannot_be_kept_is_no_export(
+    office: Office, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(NotMovable, match="no JSON that can be kept"):
+        take_over(office, tmp_path / "x.json", None)
+    assert_nothing_is_left(office)
+
+
+@pytest.mark.parametrize("by", ["zstd", "lz4"])
+def test_a_compiled_pool_whose_rows_are_packed_is_refused_before_it_is_unpacked(
+    tmp_path: Path, by: str
+) -> None:
+    """Each text is a megabyte of one letter."""
+    with pa.OSFile(str(ASSETS / "state-v1" / "pool.arrow")) as source:
+        rows = pa.ipc.open_file(source).read_all()
+    at = len(OWN_COLUMNS)
+    long = pa.array(["x" * TEXT] * len(rows), pa.large_string())
+    bomb, path = rows.set_column(at, rows.schema.field(at), long), tmp_path / "pool.arrow"
+    packed = pa.ipc.IpcWriteOptions(compression=by)
+    with pa.ipc.new_file(str(path), rows.schema, options=packed) as writer:
+        writer.write_table(bomb)
+    assert path.stat().st_size < TEXT
+    with pytest.raises(PoolChanged, match="its rows are packed"):
+        open_pool(path, sha256_of(path))

@@ -33,7 +33,7 @@ from worker.notices.messages import Event
 from worker.notices.stalls import since
 from worker.plan import stored_plan
 from worker.pool import open_pool
-from worker.pool.storing import sha256_of
+from worker.pool.storing import sha256_of, stat_of
 from worker.pool.tables_folder import files_of, folder_batches
 from worker.report.index import write_index
 from worker.report.scheduled import is_claimed, latest_done, reports_folder
@@ -228,6 +228,7 @@ def test_an_export_that_no_release_wrote_is_refused_and_nothing_is_written(
     with pytest.raises(NotMovable, match="not whole"):
         take_over(office, tmp_path / "x.json", ASSETS / "state-v1" / "pool.arrow")
     assert office.state.dbsize() == 0
+    assert not office.settings.pools.exists()
 
 
 def point_outside(file: Path, texts: pa.Array) -> None:
@@ -251,11 +252,15 @@ def test_a_pool_that_points_outside_of_itself_is_refused_at_import(
         open_pool(evil, sha256_of(evil))
 
     exported = json.loads((ASSETS / "state-v1" / "export.json").read_text(encoding="utf-8"))
-    header_with(pool_sha256=sha256_of(evil))(exported["kept"])
+    # With its own time, too, by which a pool is taken for one that was looked through.
+    told = {"pool_sha256": sha256_of(evil), "pool_file": str(evil), "pool_stat": stat_of(evil)}
+    header_with(**told)(exported["kept"])
     (tmp_path / "x.json").write_text(json.dumps(exported), encoding="utf-8")
-    with pytest.raises(PoolChanged, match="damaged"):
-        take_over(office, tmp_path / "x.json", evil)
+    for pool in (evil, None):
+        with pytest.raises(PoolChanged, match="damaged"):
+            take_over(office, tmp_path / "x.json", pool)
     assert office.state.dbsize() == 0
+    assert not office.settings.pools.exists()
 
 
 def data_set(folder: Path, *names: str) -> Path:

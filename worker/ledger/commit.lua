@@ -34,7 +34,7 @@ for _, change in ipairs(cjson.decode(ARGV[2])) do
     end
     if note ~= '' then
       local revision = redis.call('HINCRBY', KEYS[2], 'revision', 1)
-      redis.call('RPUSH', KEYS[3], '{"revision":' .. revision .. ',' .. string.sub(note, 2))
+      redis.call('RPUSH', KEYS[3], '{"revision":' .. string.format('%.0f', revision) .. ',' .. string.sub(note, 2))
     end
   end
 end

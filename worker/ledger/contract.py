@@ -17,6 +17,8 @@ from worker.judgements.changes import Change
 from worker.judgements.records import State
 
 VERSION = 1
+# Whole numbers below it are exact in Lua and in JSON.
+MOST = 2**53
 Status = Literal["starting", "running", "paused", "stopped"]
 
 
@@ -256,6 +258,23 @@ def unsettled_from(item: str, text: str) -> Unsettled:
         raw["predicted"],
         raw["outcome"],
     )
+
+
+def whole(what: str, text: str | int | None) -> int:
+    """Read a count; what is not there is 0.
+
+    Scripts compare counts as texts, so each has one form.
+
+    Raises:
+        ValueError: it is no count that a script of ours wrote.
+    """
+    if text is None:
+        return 0
+    told = str(text)
+    number = int(told) if told.isdecimal() and len(told) <= len(str(MOST)) else MOST
+    if number >= MOST or str(number) != told:
+        raise ValueError(f"{what} is {told[:40]}, expected a whole number from 0 to 2^53 - 1")
+    return number
 
 
 def task_from(text: str) -> tuple[int, int, int, str]:

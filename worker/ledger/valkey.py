@@ -23,8 +23,12 @@ from worker.ledger.contract import (
     Status,
     task_from,
     unsettled_from,
+    whole,
 )
 from worker.ledger.memory import choice_text
+
+# What counts in `meta`.
+_COUNTS = ("revision", "claims", "reading", "wakes")
 
 # Hashes that an edit of a record may name.
 _EDITED = ("tally", "open", "tasks", "authors", "rejected", "notes")
@@ -102,6 +106,10 @@ def keys_of(db: Redis, assessment: str) -> list[str]:
     return sorted(cast("list[str]", list(db.scan_iter(match=f"{pattern}*"))))
 
 
+def _counts(told: Sequence[str | None]) -> dict[str, int]:
+    return {name: whole(name, text) for name, text in zip(_COUNTS, told, strict=True)}
+
+
 def _script(name: str) -> str:
     return files("worker.ledger").joinpath(f"{name}.lua").read_text(encoding="utf-8")
 
@@ -146,13 +154,14 @@ class ValkeyLedger:
             # A full Redis 7 takes no transaction, even of reads; nor any claim or decision that
             # could rest on a picture of two moments.
             parts = self._parts(transaction=False)
-        meta, tally, taken, unsettled, authors, notes, n_rejected = parts
+        (status, *told), tally, taken, unsettled, authors, notes, n_rejected = parts
+        counts = _counts(told)
         return Standing(
-            status=cast(Status, meta[0] or "starting"),
-            revision=int(meta[1] or 0),
-            claims=int(meta[2] or 0),
-            tally={k: int(v) for k, v in tally.items()},
-            taken={int(k): int(v) for k, v in taken.items()},
+            status=cast(Status, status or "starting"),
+            revision=counts["revision"],
+            claims=counts["claims"],
+            tally={k: whole(f"the tally of {k}", v) for k, v in tally.items()},
+            taken={int(k): whole(f"what is taken of cell {k}", v) for k, v in taken.items()},
             unsettled={k: unsettled_from(k, v) for k, v in unsettled.items()},
             authors={k: int(v) for k, v in authors.items()},
             n_rejected=n_rejected,
@@ -161,7 +170,7 @@ class ValkeyLedger:
 
     def _parts(self, *, transaction: bool) -> list[Any]:
         with self._db.pipeline(transaction=transaction) as pipe:
-            pipe.hmget(self._key("meta"), ["status", "revision", "claims"])
+            pipe.hmget(self._key("meta"), ["status", *_COUNTS])
             for name in ("tally", "taken", "open", "authors", "notes"):
                 pipe.hgetall(self._key(name))
             pipe.hlen(self._key("rejected"))
@@ -177,13 +186,15 @@ class ValkeyLedger:
         return tuple(str(part) for part in (*meta, decisions, sum(map(int, latest))))
 
     def revision(self) -> int:
-        return int(cast("str | None", self._db.hget(self._key("meta"), "revision")) or 0)
+        # All of them: whoever goes on with one moves the others.
+        told = cast("list[str | None]", self._db.hmget(self._key("meta"), list(_COUNTS)))
+        return _counts(told)["revision"]
 
     def notes(self) -> dict[str, str]:
         return cast("dict[str, str]", self._db.hgetall(self._key("notes")))
 
     def next_reading(self) -> int:
-        return int(self._db.hincrby(self._key("meta"), "reading", 1))
+        return self._count_on("reading")
 
     def records(self, items: Sequence[str]) -> dict[str, str]:
         if not items:
@@ -328,7 +339,10 @@ class ValkeyLedger:
         return bool(self._replace(keys=[self._key("notices")], args=[notice, before, after]))
 
     def wakes(self) -> int:
-        return int(cast("str | None", self._db.hget(self._key("meta"), "wakes")) or 0)
+        return whole("wakes", cast("str | None", self._db.hget(self._key("meta"), "wakes")))
 
     def wake(self) -> int:
-        return int(self._db.hincrby(self._key("meta"), "wakes", 1))
+        return self._count_on("wakes")
+
+    def _count_on(self, name: str) -> int:
+        return whole(name, int(self._db.hincrby(self._key("meta"), name, 1)))

@@ -14,7 +14,7 @@ from worker.errors import PoolChanged, PredictionsError
 from worker.plan import Plan
 from worker.plan.fitting import OF_TRUE_CLASSES
 from worker.pool.costs import read_costs
-from worker.pool.file import OWN_COLUMNS, Pool, open_pool
+from worker.pool.file import Pool, open_pool
 from worker.pool.gold import read_gold
 from worker.pool.groups import cell_codes, group_codes, unit_codes
 from worker.pool.known import known_labels, places_after_known, read_known, set_apart
@@ -29,7 +29,7 @@ from worker.pool.remote import localised
 from worker.pool.shown import Told, refuse_told, taken
 from worker.pool.sites import joined_sites, named_by_site
 from worker.pool.sources import hash_of, sources_of, stats_of
-from worker.pool.storing import Arrays, write_pool
+from worker.pool.storing import OWN_COLUMNS, Arrays, write_pool
 from worker.pool.texts import Texts, in_order, n_blocks, room_told
 
 

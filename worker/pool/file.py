@@ -23,9 +23,11 @@ from worker.pool.gold import GoldItem
 from worker.pool.known import KnownLabels, known_from
 from worker.pool.models import Models, models_from
 from worker.pool.since import Since, since_from
+from worker.pool.sound import check_columns, check_divided, check_values
 from worker.pool.storing import (
     HEADER_KEY,
     ONE_BLOCK,
+    OWN_COLUMNS,
     SEVERAL_BLOCKS,
     Stat,
     is_sound,
@@ -35,8 +37,6 @@ from worker.pool.storing import (
     stat_of,
 )
 from worker.pool.within import Parents, parents_from
-
-OWN_COLUMNS = ("item_id", "predicted", "score", "cell")  # the annotators' columns follow these
 
 _DAMAGED = "the compiled pool is damaged; delete it and compile it again"
 
@@ -215,9 +215,11 @@ def open_pool(
             )
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
             metadata = reader.schema.metadata or {}
+            if not is_trusted:
+                check_columns(path, reader.schema)
             blocks = tuple(reader.get_batch(at) for at in range(reader.num_record_batches))
         if not is_trusted:
-            _look_through(blocks)
+            check_values(blocks)
         header = json.loads(metadata[HEADER_KEY])
         version = header["version"]
         is_known = version in (ONE_BLOCK, SEVERAL_BLOCKS)
@@ -239,22 +241,13 @@ def open_pool(
         )
     if not is_whole:
         raise PoolChanged(f"{path}: {_DAMAGED}")
-    return _pool(path, found, stat, header, metadata, blocks)
-
-
-def _look_through(blocks: Iterable[pa.RecordBatch]) -> None:
-    """Check that every offset of a text lies inside of its values, as what is mapped is believed.
-
-    Raises:
-        ValueError, pa.ArrowException: it does not, or a column is none that we write.
-    """
-    for block in blocks:
-        block.validate(full=True)
-        types = [column.type for column in block.columns[: len(OWN_COLUMNS)]]
-        if types != [pa.large_string(), pa.int32(), pa.float32(), pa.int32()]:
-            raise ValueError(f"its columns are {types}")
-        if any(column.null_count for column in block.columns):
-            raise ValueError("a value is missing")
+    try:
+        pool = _pool(path, found, stat, header, metadata, blocks)
+        if not is_trusted:
+            check_divided(pool, blocks)
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        raise PoolChanged(f"{path}: {_DAMAGED} ({error})") from error
+    return pool
 
 
 def _pool(

@@ -28,6 +28,9 @@ ARRAY_KINDS: dict[str, np.dtype[Any]] = {
     "costs": np.dtype("<f8"),
 }
 
+# The annotators' columns follow these.
+OWN_COLUMNS = ("item_id", "predicted", "score", "cell")
+
 # The column of every item's probabilities, the last one where there is one.
 PROBABILITY = "assay_probability"
 

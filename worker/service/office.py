@@ -47,6 +47,10 @@ REPORT_TIMEOUT_S = 60
 TURN_ENDS_S = 30.0
 
 
+# What the server says of a key of another type, and of a count that is none or can grow no more.
+_DAMAGED = ("WRONGTYPE", "is not an integer", "would overflow")
+
+
 class NoSuchAssessment(AssayError):
     """The id names no assessment on this server."""
 
@@ -228,14 +232,14 @@ def readable(assessment: str) -> Iterator[None]:
 
     Raises:
         Unreadable: in place of all that nobody expects; the log has where it came from.
-        AssayError, ConnectorError, RedisError: as they come; but for a key of another type.
+        AssayError, ConnectorError, RedisError: as they come; but for what the server says of a key.
     """
     try:
         yield
     except (AssayError, ConnectorError):
         raise
     except RedisError as error:
-        if "WRONGTYPE" not in str(error):
+        if not any(sign in str(error) for sign in _DAMAGED):
             raise
         raise Unreadable(assessment, error) from error
     except Exception as error:

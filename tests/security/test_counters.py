@@ -1,0 +1,95 @@
+"""Counts that no script of ours wrote are said, and nothing is counted on from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.web.site import Begun, begin
+from worker import jobs
+from worker.errors import Unreadable
+from worker.ledger import Standing
+from worker.moving import pack
+from worker.schedule import look_around
+from worker.service.embedded import server
+from worker.service.office import Office
+from worker.service.settings import Settings
+from worker.status import status_of
+
+COUNTS = ("revision", "claims", "reading", "wakes")
+WRONG = {"2^53": 2**53, "the largest of the server's": 2**63 - 1, "none": "many", "007": "007"}
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    home = tmp_path_factory.mktemp("counters")
+    with server(home, None) as url:
+        opened = Office(Settings(home, url, None), url)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def bad(office: Office, tmp_path_factory: pytest.TempPathFactory) -> Begun:
+    return begin(office, tmp_path_factory.mktemp("bad"), "bad")
+
+
+@pytest.fixture(scope="module")
+def well(office: Office, tmp_path_factory: pytest.TempPathFactory) -> Begun:
+    return begin(office, tmp_path_factory.mktemp("well"), "well")
+
+
+@pytest.fixture(params=COUNTS)
+def count(request: pytest.FixtureRequest, office: Office, bad: Begun) -> Iterator[str]:
+    """A count that is put back afterwards."""
+    name = str(request.param)
+    before = office.state.hget("assay:{bad}:meta", name)
+    yield name
+    if before is None:
+        office.state.hdel("assay:{bad}:meta", name)
+    else:
+        office.state.hset("assay:{bad}:meta", name, str(before))
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=list(WRONG))
+def test_a_count_that_is_none_is_said_moves_nothing_and_disturbs_no_other(
+    office: Office, bad: Begun, well: Begun, count: str, wrong: int | str
+) -> None:
+    office.state.hset("assay:{bad}:meta", count, str(wrong))
+    task = bad.desk.next_task(1)
+    assert task is not None
+    annotation = bad.desk.annotate(task, "cat", 1)
+    kept = moved(office)
+
+    jobs.open_office(office)
+    jobs.advance("bad")
+
+    assert moved(office) == kept
+    assert "cannot be read" in bad.ledger.notes()["error"]
+    with pytest.raises(Unreadable, match=f"{count} is {wrong}, expected a whole number"):
+        status_of(office, "bad")
+    look_around(office, 0)
+    found = dict(office.each(lambda one: office.ledger(one).standing()))
+    assert isinstance(found["bad"], Unreadable)
+    assert isinstance(found["well"], Standing)
+    before = well.ledger.revision()
+    well.label()
+    assert well.ledger.revision() == before + 1
+    bad.desk.delete_annotation(annotation)
+
+
+def moved(office: Office) -> dict[str, object]:
+    """All that a turn moves."""
+    kept = pack(office.state, "bad")
+    return {name: kept.get(name) for name in ("items", "tally", "taken", "log", "choices", "open")}
+
+
+def test_the_log_keeps_every_digit_of_a_revision(office: Office, well: Begun) -> None:
+    before = well.ledger.revision()
+    office.state.hset("assay:{well}:meta", "revision", 2**53 - 2)
+    try:
+        well.label("dog")
+        assert well.ledger.changes()[-1]["revision"] == 2**53 - 1
+    finally:
+        office.state.hset("assay:{well}:meta", "revision", before)
