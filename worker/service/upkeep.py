@@ -18,6 +18,7 @@ from redis.exceptions import RedisError
 
 from connector.settings import secret
 from connector.tethered import tied
+from worker.files import write_whole
 from worker.service.embedded import ensure_running
 from worker.service.office import Office
 from worker.service.release import PROCESS, new_name, release
@@ -98,11 +99,16 @@ def _tend(child: _Child, office: Office, env: dict[str, str], say: Callable[[str
         return
     child.began, child.called = now, new_name()
     child.process = subprocess.Popen(
-        tied([sys.executable, "-m", "worker.cli", *child.arguments]),
+        tied(command_of(child.name, child.arguments)),
         env=env | {PROCESS: child.called},
         stdin=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C reaches us alone; we end them in order
     )
+
+
+def command_of(_name: str, arguments: Sequence[str]) -> list[str]:
+    """Return what a child runs: `assay` with its arguments."""
+    return [sys.executable, "-m", "worker.cli", *arguments]
 
 
 def _write_pids(path: Path, family: Sequence[_Child]) -> None:
@@ -110,7 +116,7 @@ def _write_pids(path: Path, family: Sequence[_Child]) -> None:
     text = "\n".join(lines) + "\n"
     if not path.exists() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        write_whole(path, text)
 
 
 def _end(family: Sequence[_Child]) -> None:
