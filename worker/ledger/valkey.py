@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
@@ -102,6 +103,7 @@ def keys_of(db: Redis, assessment: str) -> list[str]:
     return sorted(cast("list[str]", list(db.scan_iter(match=f"{pattern}*"))))
 
 
+@cache  # every ledger asks for all of them
 def _script(name: str) -> str:
     return files("worker.ledger").joinpath(f"{name}.lua").read_text(encoding="utf-8")
 
