@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-long check bench bench-paper calibration soak fuzz compat clean
+.PHONY: demo test test-long check bench bench-paper calibration soak fuzz compat postgresql clean
 
 .venv/ready: pyproject.toml deploy/constraints.txt
 	$(PYTHON) -m venv .venv
@@ -21,7 +21,7 @@ test: .venv/ready ## all tests, with a real Label Studio and a real Valkey
 test-long: .venv/ready ## what takes an hour or installs a system: deployment for real, fault run, fuzz, compatibility
 	$(BIN)/python -m tests.machine --long
 	$(BIN)/python -m pytest -m long $(ARGS)
-	$(MAKE) soak fuzz compat
+	$(MAKE) soak fuzz compat postgresql
 
 check: .venv/ready ## lint, format, types
 	$(BIN)/ruff check .
@@ -39,6 +39,10 @@ calibration: .venv/ready ## every number that is published, tried on truths of m
 
 soak: .venv/ready ## ten minutes of faults against real servers (ARGS="--minutes 2 --seed 5"; --broken must fail)
 	$(BIN)/python -m tests.soak $(ARGS)
+
+postgresql: .venv/ready ## Label Studio on Debian's PostgreSQL (make test-long installs it): its tests, the faults with eight people
+	ASSAY_TEST_DATABASE=postgresql $(BIN)/python -m pytest -n $(TESTS_AT_ONCE) --dist loadfile tests/contract tests/live
+	ASSAY_TEST_DATABASE=postgresql $(BIN)/python -m tests.soak --people 8 --think 8 $(ARGS)
 
 FUZZ_S ?= 60
 fuzz: .venv/ready ## what coverage leads to, thrown at all that reads what others wrote (FUZZ_S=60 s for each target)

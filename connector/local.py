@@ -1,18 +1,27 @@
 """A real Label Studio of a pinned release on loopback, for the demo and for tests.
 
-Its first start migrates a database for minutes, so that is done once per machine; every server
-then starts from a copy of the migrated data directory, in seconds.
+Its first start migrates a database for minutes, so that is done once per machine and kind of
+database; every server then starts from a copy of the migrated data directory, in seconds.
 """
 
 from __future__ import annotations
 
 import shutil
-import socket
 from pathlib import Path
 
 import httpx
 
 from connector.errors import Refused, Rejected
+from connector.local_database import (
+    KEPT_IN,
+    POSTGRESQL,
+    SQLITE,
+    chosen_database,
+    create,
+    folder_name,
+    run,
+    unprivileged,
+)
 from connector.local_install import (
     LABEL_STUDIO_VERSION,
     LocalServerError,
@@ -30,6 +39,7 @@ from connector.local_server import (
     HTTP_TIMEOUT_S,
     LOG,
     LabelStudioServer,
+    free_port,
     launch,
 )
 
@@ -48,27 +58,28 @@ __all__ = [
     "start",
 ]
 
-DATABASE = "label_studio.sqlite3"
 MIGRATION_TIMEOUT_S = 900.0
 
 
-def ensure_migrated(say: Say = quiet) -> Path:
+def ensure_migrated(say: Say = quiet, database: str = SQLITE) -> Path:
     """Make the data directory that every server starts from, unless it is there; return it.
 
     Raises:
         LocalServerError: the server could not be installed, or did not come up to migrate.
     """
     command = ensure_installed(say)
-    data = release_folder() / "data"
+    data = release_folder() / folder_name(database)
     if data.exists():
         return data
     with locked():
         if data.exists():
             return data
         say("Preparing Label Studio's database (once, up to three minutes) ...")
-        unfinished = release_folder() / "data.unfinished"
+        unfinished = data.with_name(f"{data.name}.unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir()
+        if database == POSTGRESQL:
+            create(unfinished)
         launch(command, unfinished, free_port(), MIGRATION_TIMEOUT_S).stop()
         (unfinished / LOG).unlink()
         unfinished.rename(data)
@@ -78,6 +89,8 @@ def ensure_migrated(say: Say = quiet) -> Path:
 def start(data_dir: Path, port: int | None = None, say: Say = quiet) -> LabelStudioServer:
     """Start a Label Studio on loopback and wait until it answers to our token.
 
+    Its database is the one that `ASSAY_TEST_DATABASE` names, else SQLite.
+
     Args:
         data_dir: its database, media and log; filled from the migrated copy if it has no database.
         port: the port that it must have; a free one if None.
@@ -86,19 +99,13 @@ def start(data_dir: Path, port: int | None = None, say: Say = quiet) -> LabelStu
     Raises:
         LocalServerError: it cannot be installed or does not come up, or the port is taken.
     """
-    command, migrated = ensure_installed(say), ensure_migrated(say)
+    database = chosen_database()
+    command, migrated = ensure_installed(say), ensure_migrated(say, database)
     data_dir = data_dir.resolve()
-    if not (data_dir / DATABASE).exists():
-        _copy(migrated, data_dir)
+    if not (data_dir / KEPT_IN[database]).exists():
+        _copy(migrated, data_dir, KEPT_IN[database])
     say("Starting Label Studio (a few seconds) ...")
     return launch(command, data_dir, free_port() if port is None else port)
-
-
-def free_port() -> int:
-    """Return a loopback port that nobody listens on at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def personal_access_token(url: str, legacy_token: str) -> str:
@@ -124,9 +131,13 @@ def personal_access_token(url: str, legacy_token: str) -> str:
     return str(answer.json()["token"])
 
 
-def _copy(migrated: Path, data_dir: Path) -> None:
+def _copy(migrated: Path, data_dir: Path, kept_in: str) -> None:
     """Copy the migrated data; the database comes last and at once, so half a copy shows."""
-    shutil.copytree(migrated, data_dir, ignore=shutil.ignore_patterns(DATABASE), dirs_exist_ok=True)
-    unfinished = data_dir / f"{DATABASE}.unfinished"
-    shutil.copy2(migrated / DATABASE, unfinished)
-    unfinished.rename(data_dir / DATABASE)
+    shutil.copytree(migrated, data_dir, ignore=shutil.ignore_patterns(kept_in), dirs_exist_ok=True)
+    unfinished = data_dir / f"{kept_in}.unfinished"
+    if (migrated / kept_in).is_dir():
+        shutil.rmtree(unfinished, ignore_errors=True)
+        run(unprivileged(["cp", "-a", str(migrated / kept_in), str(unfinished)]))
+    else:
+        shutil.copy2(migrated / kept_in, unfinished)
+    unfinished.rename(data_dir / kept_in)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from contextlib import suppress
@@ -14,6 +15,7 @@ from types import TracebackType
 
 import httpx
 
+from connector.local_database import Database, launch_database
 from connector.local_install import (
     LABEL_STUDIO_VERSION,
     LocalServerError,
@@ -59,6 +61,7 @@ class LabelStudioServer:
     token: str = field(default=ADMIN_TOKEN, repr=False)
     _command: Path = field(kw_only=True, repr=False)
     _process: subprocess.Popen[bytes] = field(kw_only=True, repr=False)
+    _database: Database | None = field(kw_only=True, repr=False)
 
     @property
     def pid(self) -> int:
@@ -76,7 +79,7 @@ class LabelStudioServer:
 
     def stop(self) -> None:
         """Stop the server and wait until it is gone; harmless when it is gone already."""
-        _stop(self._process)
+        _stop(self._process, self._database)
 
     def restart(self) -> None:
         """Start it again on the same port and data, stopping it first if it runs.
@@ -85,7 +88,8 @@ class LabelStudioServer:
             LocalServerError: it does not come up, or the port has gone to somebody else.
         """
         self.stop()
-        self._process = launch(self._command, self.data_dir, self.port)._process
+        again = launch(self._command, self.data_dir, self.port)
+        self._process, self._database = again._process, again._database
 
     def __enter__(self) -> LabelStudioServer:
         return self
@@ -115,6 +119,8 @@ def launch(
     ]
     # fmt: on
     kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
+    database = launch_database(data_dir, free_port())
+    kept |= database.environment if database else {}
     with log.open("wb") as output:
         process = subprocess.Popen(
             tied(arguments),
@@ -128,9 +134,16 @@ def launch(
     try:
         _wait_until_ready(process, url, log, time.monotonic() + timeout_s)
     except BaseException:
-        _stop(process)
+        _stop(process, database)
         raise
-    return LabelStudioServer(url, data_dir, _command=command, _process=process)
+    return LabelStudioServer(url, data_dir, _command=command, _process=process, _database=database)
+
+
+def free_port() -> int:
+    """Return a loopback port that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _wait_until_ready(
@@ -175,7 +188,7 @@ def _version(url: str, log: Path) -> str | None:
     return None
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes], database: Database | None) -> None:
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
@@ -184,3 +197,5 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         # It leads its own group, so this reaches its children and nobody else.
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    if database is not None:
+        database.stop()

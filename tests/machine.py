@@ -21,6 +21,7 @@ import pytest
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.selenium_manager import SeleniumManager
 
+from connector.local_database import has_postgresql
 from tests.bench.paper.data import folder
 from tests.compat.release import RELEASE
 from tests.scale.hosts import can_make_hosts
@@ -155,6 +156,13 @@ NEEDS = {
         (),
         _has_tls,
         "a failover over TLS (`make compat ARGS=servers` brings a server for it)",
+        is_long=True,
+    ),
+    "postgresql": Need(
+        "PostgreSQL",
+        ("postgresql",),
+        has_postgresql,
+        "Label Studio on PostgreSQL",
         is_long=True,
     ),
     "ip": Need("the command ip", ("iproute2",), _has("ip"), "workers on two hosts"),

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from math import ceil
 from threading import Event
+from zlib import crc32
 
 from redis.exceptions import RedisError
 
 from worker.errors import AssayError
-from worker.ledger import Ledger, Standing
+from worker.ledger import Header, Ledger, Standing
+from worker.ledger.glances import Glance, glances
 from worker.notices import outbox
 from worker.notices.happenings import look_for_trouble
 from worker.plan import stored_plan
@@ -24,6 +28,11 @@ log = logging.getLogger(__name__)
 STUCK_S = 15.0
 # Ended assessments are looked at more seldom: late labels are rare, and webhooks still wake.
 ENDED_EVERY = 10
+# Where nothing changed for so long it is quiet. More quiet ones than are asked for in one round
+# take turns, or those that people are at would wait behind them; each comes every sixth round at
+# least. Webhooks wake at once.
+QUIET_S = 60.0
+QUIET_AT_ONCE, QUIET_EVERY = 50, 6
 # A report or a delivery that is still due is asked for again after so long.
 AGAIN_S = 20.0
 # A key that lives as long as some watcher does.
@@ -47,20 +56,40 @@ def watch(office: Office, interval_s: float, stop: Event) -> None:
 def look_around(office: Office, rounds: int) -> None:
     """Wake what is due in this round."""
     office.state.set(HEARTBEAT, rounds, ex=60)
-    for assessment, seen in office.each(lambda one: _look_at(office, one, rounds)):
-        if isinstance(seen, AssayError) and rounds % ENDED_EVERY == 0:
-            log.warning("%s: %s", assessment, seen)
+    seen = dict(glances(office.state, office.ids()))
+    quiet_every = _quiet_every(one for one in seen.values() if isinstance(one, Glance))
+    looked = office.each(lambda one: _look_at(office, one, seen[one], rounds, quiet_every), seen)
+    for assessment, found in looked:
+        if isinstance(found, AssayError) and rounds % ENDED_EVERY == 0:
+            log.warning("%s: %s", assessment, found)
 
 
-def _look_at(office: Office, assessment: str, rounds: int) -> None:
-    ledger = office.ledger(assessment)
-    standing = ledger.standing()
-    if standing.status != "stopped" or rounds % ENDED_EVERY == 0:
+def _look_at(
+    office: Office, assessment: str, glance: Glance | Exception, rounds: int, quiet_every: int
+) -> None:
+    if isinstance(glance, Exception):
+        raise glance
+    every = ENDED_EVERY if glance.status == "stopped" else quiet_every if _is_quiet(glance) else 1
+    if (crc32(assessment.encode()) + rounds) % every == 0:
         office.wake(assessment)
-        polled_at = float(standing.notes.get("polled_at", 0))
-        if abs(time.time() - polled_at) > STUCK_S:
+        if abs(time.time() - glance.polled_at) > STUCK_S * every:
             office.nudge(assessment, STUCK_S)
-    tend(office, ledger, standing, time.time())
+    if glance.header is not None:
+        plan = stored_plan(Header.load(glance.header).plan)
+        if plan.notify or plan.report.every is not None:
+            ledger = office.ledger(assessment)
+            tend(office, ledger, ledger.standing(), time.time())
+
+
+def _quiet_every(seen: Iterable[Glance]) -> int:
+    """In how many rounds each quiet assessment is asked for once."""
+    return max(1, min(QUIET_EVERY, ceil(sum(map(_is_quiet, seen)) / QUIET_AT_ONCE)))
+
+
+def _is_quiet(glance: Glance) -> bool:
+    """Whether nothing changed for a while; before our own first import was read it is not."""
+    changed_s = abs(time.time() - glance.cursor_us / 1e6)  # whichever of the two clocks is ahead
+    return glance.status != "stopped" and glance.cursor_us > 0 and changed_s > QUIET_S
 
 
 def tend(office: Office, ledger: Ledger, standing: Standing, now: float) -> None:

@@ -1,6 +1,7 @@
 """Many assessments at once: throughput, fairness, memory; real workers, a desk kept in Valkey."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -8,12 +9,14 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
+from numpy.typing import NDArray
 
 from connector.tethered import tied
 from tests.bench.measuring import line, say, used_memory, write_pool
@@ -22,12 +25,16 @@ from tests.bench.turn import header_of
 from worker.assessment import Assessment, assess
 from worker.plan import load_plan
 from worker.pool import compile_pool
+from worker.schedule import look_around
+from worker.service import upkeep
 from worker.service.embedded import server
-from worker.service.office import Office
+from worker.service.office import QUEUE, Office
 from worker.service.server import connect
 from worker.service.settings import Settings
 
 ASSESSMENTS, WORKERS, ANNOTATIONS, GROUPS, ITEMS = 200, 8, 50_000, 10, 1_000
+IDLE, PAUSE_S, MINUTES, KILL_EVERY_S, WATCHER_S = 1_000, 5.0, 4, 60.0, 3.0
+OPEN = "stop: {mrr: {confidence: 0.9999999}}\n"
 
 
 def run() -> None:
@@ -37,12 +44,17 @@ def run() -> None:
         f"workers, {ANNOTATIONS:,} annotations"
     )
     at_once(ASSESSMENTS, WORKERS, ANNOTATIONS)
+    say(
+        f"\nLoad: {IDLE:,} idle assessments and {ASSESSMENTS} whose people answer every "
+        f"{PAUSE_S:.0f} s, {MINUTES} minutes; every minute half of the {WORKERS} workers are killed"
+    )
+    beside_idle(IDLE, ASSESSMENTS, WORKERS, 60 * MINUTES)
 
 
 def at_once(n_assessments: int, n_workers: int, n_annotations: int) -> None:
     """All assessments at once, until so many annotations are counted."""
     with tempfile.TemporaryDirectory() as name, open_office(Path(name)) as office:
-        work = opened(Path(name), GROUPS, ITEMS, "stop: {mrr: {confidence: 0.9999999}}\n")
+        work = opened(Path(name), GROUPS, ITEMS, OPEN)
         names = [f"load-{n:03d}" for n in range(n_assessments)]
         for n, assessment in enumerate(names):
             begin(office, work, assessment, n)
@@ -95,11 +107,111 @@ def _label(
     ours.tell()
 
 
+def beside_idle(n_idle: int, n_busy: int, n_workers: int, seconds: float) -> None:
+    """Some are labelled, most are not, and workers die: what the watcher and the people wait."""
+    with tempfile.TemporaryDirectory() as name, open_office(Path(name)) as office:
+        work = opened(Path(name), GROUPS, ITEMS, OPEN)
+        names = [f"load-{n:04d}" for n in range(n_busy + n_idle)]
+        for n, assessment in enumerate(names):
+            begin(office, work, assessment, n)
+        with kept_up(office, n_workers) as pids:
+            while office.jobs.llen(f"rq:queue:{QUEUE}"):
+                time.sleep(0.5)
+            for assessment in names[n_busy:]:  # nobody was there for an hour
+                office.ledger(assessment).advance_cursor(int((time.time() - 3600) * 1e6))
+            over, rounds = threading.Event(), list[float]()
+            watcher = threading.Thread(target=_watch, args=(office, over, rounds))
+            watcher.start()
+            before_s, began = _cpu_s(pids()), time.perf_counter()
+            waits, n_killed = _answer(office, work, names[:n_busy], seconds, pids)
+            cpu_s, took_s = _cpu_s(pids()) - before_s, time.perf_counter() - began
+            over.set()
+            watcher.join()
+    rounds_ms, waits_s = 1e3 * np.array(rounds), np.array(waits)
+    line("a round of the watcher (p50, longest)", _two(rounds_ms, 100, "ms"), "1,000 ms")
+    line(f"answers; workers killed: {n_killed}", f"{len(waits):,}", "")
+    line("answered until counted (p50, p95)", _two(waits_s, 95, "s"), "2 s")
+    line("... the longest", f"{waits_s.max():.2f} s", "")
+    line(
+        "labels a second; cores that the workers took",
+        f"{len(waits) / took_s:.0f}; {cpu_s / took_s:.2f}",
+        "",
+    )
+
+
+def _cpu_s(pids: list[int]) -> float:
+    """The processor time of our children: those that are gone, and these."""
+    gone = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ticks = 0
+    for pid in pids:
+        with suppress(FileNotFoundError):  # killed a moment ago, and counted with the gone
+            fields = (
+                Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+            )
+            ticks += int(fields[11]) + int(fields[12])
+    return gone.ru_utime + gone.ru_stime + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _two(values: NDArray[np.float64], upper: float, unit: str) -> str:
+    return "{:.3g}, {:.3g} {}".format(*np.percentile(values, [50, upper]), unit)
+
+
+def _watch(office: Office, over: threading.Event, rounds: list[float]) -> None:
+    """Go round as `assay watch` does; note how long each round takes."""
+    while not over.wait(WATCHER_S):
+        began = time.perf_counter()
+        look_around(office, len(rounds))
+        rounds.append(time.perf_counter() - began)
+
+
+def _answer(
+    office: Office,
+    work: Assessment,
+    names: list[str],
+    seconds: float,
+    pids: Callable[[], list[int]],
+) -> tuple[list[float], int]:
+    """Answer, wake as the receiver does, kill; the seconds until each was counted, and the dead."""
+    rng, n_killed = np.random.default_rng(3), 0
+    desks = [StoredDesk(office.state, n) for n in range(len(names))]
+    given, asked = [0] * len(names), dict[int, float]()
+    waits, began = list[float](), time.perf_counter()
+    due = began + PAUSE_S * rng.random(len(names))
+    kill_at = began + KILL_EVERY_S / 2
+    while (now := time.perf_counter()) < began + seconds or (asked and now < began + seconds + 120):
+        if now >= kill_at and now < began + seconds:
+            kill_at += KILL_EVERY_S
+            for pid in rng.choice(pids(), len(pids()) // 2, replace=False):
+                os.kill(int(pid), signal.SIGKILL)
+                n_killed += 1
+        for n in np.flatnonzero(due <= now) if now < began + seconds else ():
+            if n not in asked and (task := desks[n].take()) is not None:
+                desks[n].answer(*task, work.pool.classes[rng.integers(2)])
+                given[n] += 1
+                asked[n] = time.perf_counter()
+                due[n] = now + PAUSE_S
+                office.wake(names[n])
+        for n, labels in zip(list(asked), _labels(office, [names[n] for n in asked]), strict=True):
+            if labels >= given[n]:
+                waits.append(time.perf_counter() - asked.pop(n))
+        time.sleep(0.05)
+    line("answers not counted two minutes after the last", str(len(asked)), "0")
+    return waits, n_killed
+
+
+def _labels(office: Office, names: list[str]) -> list[int]:
+    """How many labels of each are counted."""
+    with office.state.pipeline(transaction=False) as pipe:
+        for name in names:
+            pipe.hvals(f"assay:{{{name}}}:tally")
+        return [sum(map(int, counts)) for counts in pipe.execute()]
+
+
 def _counted(office: Office, names: list[str], quota: int) -> list[int]:
     """Wait until everything is counted; how many labels each assessment has."""
     deadline = time.monotonic() + 120
     while True:
-        labels = [sum(office.ledger(name).standing().tally.values()) for name in names]
+        labels = _labels(office, names)
         if min(labels) >= quota or time.monotonic() > deadline:
             return labels
         time.sleep(0.5)
@@ -171,12 +283,17 @@ def open_office(folder: Path) -> Iterator[Office]:
             office.close()
 
 
+def _environment(office: Office) -> dict[str, str]:
+    """What workers are told."""
+    env = os.environ | {"ASSAY_HOME": str(office.settings.home), "REDIS_URL": office.url}
+    # numpy's linear algebra would start as many threads in each of them.
+    return env | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
 @contextmanager
 def workers(office: Office, n: int) -> Iterator[list[int]]:
     """So many workers in processes of their own; their ids."""
-    env = os.environ | {"ASSAY_HOME": str(office.settings.home), "REDIS_URL": office.url}
-    # numpy's linear algebra would start as many threads in each of them.
-    env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    env = _environment(office)
     command = tied([sys.executable, "-m", "tests.bench.load_worker"])
     started = [subprocess.Popen(command, env=env) for _ in range(n)]
     try:
@@ -186,3 +303,26 @@ def workers(office: Office, n: int) -> Iterator[list[int]]:
             process.send_signal(signal.SIGTERM)
         for process in started:
             process.wait(30)
+
+
+@contextmanager
+def kept_up(office: Office, n: int) -> Iterator[Callable[[], list[int]]]:
+    """So many workers, which `assay up` starts again when they die; a function tells their ids."""
+    bench = [sys.executable, "-m", "tests.bench.load_worker"]
+    children = [(f"worker-{one}", ["worker"]) for one in range(n)]
+    over, pids = threading.Event(), office.settings.home / "up.pids"
+
+    def run() -> None:
+        with patch.object(upkeep, "command_of", lambda *_: bench):
+            upkeep.keep_up(office, _environment(office), children, lambda _: None, over, pids)
+
+    # Its children end with the thread that starts them, so that it stays to the end.
+    keeper = threading.Thread(target=run)
+    keeper.start()
+    while not pids.exists():
+        time.sleep(0.1)
+    try:
+        yield lambda: [int(line.split()[1]) for line in pids.read_text().splitlines()]
+    finally:
+        over.set()
+        keeper.join()

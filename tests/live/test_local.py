@@ -19,6 +19,8 @@ from connector.local import (
     personal_access_token,
     start,
 )
+from connector.local_database import KEPT_IN, POSTGRESQL, SQLITE
+from tests.machine import needs
 
 pytestmark = pytest.mark.live
 
@@ -178,9 +180,14 @@ def test_a_refused_sign_up_says_why(label_studio: LabelStudioServer, annotator: 
         sign_up(label_studio.url, "0" * 40, "new@example.com", "long-enough-7")
 
 
+@pytest.mark.parametrize(
+    "database",
+    [SQLITE, pytest.param(POSTGRESQL, marks=[pytest.mark.long, needs("postgresql")])],
+)
 def test_a_restart_keeps_the_data_and_the_address_and_a_stop_leaves_no_process(
-    tmp_path: Path,
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ASSAY_TEST_DATABASE", database)
     with start(tmp_path) as server:
         url, first = server.url, server.pid
         headers = {"Authorization": f"Token {server.token}"}
@@ -197,6 +204,8 @@ def test_a_restart_keeps_the_data_and_the_address_and_a_stop_leaves_no_process(
     assert not is_alive(second)
     server.stop()  # once more is harmless
     assert not server.is_running()
+    assert (tmp_path / KEPT_IN[database]).exists()
+    assert not (tmp_path / KEPT_IN[POSTGRESQL] / "postmaster.pid").exists()
 
 
 def test_a_taken_port_is_an_error_and_not_another_port(tmp_path: Path) -> None:
@@ -206,8 +215,20 @@ def test_a_taken_port_is_an_error_and_not_another_port(tmp_path: Path) -> None:
             start(tmp_path, port)
 
 
-def test_a_server_that_cannot_start_says_so_with_its_log(tmp_path: Path) -> None:
-    (tmp_path / "label_studio.sqlite3").write_bytes(b"not a database" * 100)
+def test_a_server_that_cannot_start_says_so_with_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_TEST_DATABASE", SQLITE)
+    (tmp_path / KEPT_IN[SQLITE]).write_bytes(b"not a database" * 100)
 
     with pytest.raises(LocalServerError, match=r"exit code 1(?s:.*)file is not a database"):
+        start(tmp_path)
+
+
+def test_a_database_that_is_unknown_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_TEST_DATABASE", "oracle")
+
+    with pytest.raises(LocalServerError, match="'oracle'; it must be one of sqlite, postgresql"):
         start(tmp_path)

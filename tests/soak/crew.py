@@ -1,4 +1,4 @@
-"""Our processes, each on its own, started again by a supervisor whenever they die."""
+"""Our processes under `assay up`, as users run them; it is started again when it is killed, too."""
 
 from __future__ import annotations
 
@@ -18,109 +18,108 @@ from pathlib import Path
 from redis.exceptions import RedisError
 
 from connector.tethered import tied
-from worker.service.embedded import embedded_url, ensure_running
+from tests.live.service import Service
+from worker.service.embedded import embedded_url
 from worker.service.server import connect
 from worker.service.unused import USERS
 
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 DISK = "64m"
+ENDS_S = 40.0
 
 
 @dataclass(slots=True)
 class Crew:
-    """Receiver, watcher and workers of a home, and its Valkey; `rest` lets the dead lie.
+    """`assay up` in a home of its own, and its Valkey; `rest` lets the dead lie.
 
-    clock: the file by which the watcher and the last worker are told to be ahead or behind.
+    clock: the file by which the watcher and a worker are told to be ahead or behind.
     """
 
-    home: Path
-    env: dict[str, str]
-    commands: dict[str, list[str]]
-    module: str
+    service: Service
+    command: list[str]
     clock: Path
-    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    starts: dict[str, int] = field(default_factory=dict)
     rest: threading.Event = field(default_factory=threading.Event)
+    _up: subprocess.Popen[bytes] | None = None
+    _starts: int = 0
     _over: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def tend(self) -> None:
-        """Start whatever is dead."""
+        """Start `assay up` if it is dead."""
         with self._lock:
             if self._over.is_set() or self.rest.is_set():
                 return
-            with suppress(Exception):  # a full disk, say: it is tried again
-                ensure_running(self.home)
-            for name, arguments in self.commands.items():
-                process = self.running.get(name)
-                if process is None or process.poll() is not None:
-                    self.running[name] = self._spawn(name, arguments)
-                    self.starts[name] = self.starts.get(name, 0) + 1
+            if self._up is None or self._up.poll() is not None:
+                with self._log.open("ab") as log:
+                    self._up = subprocess.Popen(
+                        tied([sys.executable, "-m", *self.command]),
+                        env=self.service.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                    )  # fmt: skip
+                self._starts += 1
 
-    def _spawn(self, name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
-        env, command = dict(self.env), [self.module, *arguments]
-        if FAKETIME is not None and name in self.of_another_time():
-            env |= {
-                "LD_PRELOAD": str(FAKETIME),
-                "FAKETIME_TIMESTAMP_FILE": str(self.clock),
-                "FAKETIME_NO_CACHE": "1",
-                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-                "FAKETIME_DONT_RESET": "1",
-            }
-            command = ["tests.soak.other_time", *command]
-        with (self.home / f"{name}.log").open("ab") as log:
-            return subprocess.Popen(
-                tied([sys.executable, "-m", *command]),
-                env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            )  # fmt: skip
+    @property
+    def _log(self) -> Path:
+        return self.service.home / "up.log"
 
-    def of_another_time(self) -> list[str]:
-        """The processes whose clock can be moved."""
-        return ["watcher", max(name for name in self.commands if name.startswith("worker"))]
+    @property
+    def restarts(self) -> int:
+        """How often something was started again."""
+        text = self._log.read_text("utf-8", errors="replace")
+        return self._starts - 1 + text.count("; starting it again.")
 
     def workers(self) -> list[str]:
         """The names of the workers."""
-        return [name for name in self.commands if name.startswith("worker")]
+        return [name for name in self.service.pids() if name.startswith("worker")]
 
     def signal(self, name: str, number: int) -> None:
-        """Signal one of ours."""
-        with suppress(ProcessLookupError):
-            os.kill(self.running[name].pid, number)
+        """Signal a child of `assay up`."""
+        if (pid := self.service.pids().get(name)) is not None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def kill_all(self) -> None:
+        """kill -9 of `assay up` and its children, itself first: it starts nothing again."""
+        pids = self.service.pids().values()
+        assert self._up is not None
+        self._up.kill()
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def close(self) -> None:
         """End them all; who does not listen is killed."""
         self._over.set()
         with self._lock:
-            for process in self.running.values():
-                with suppress(ProcessLookupError):
-                    process.send_signal(signal.SIGCONT)
-                    process.terminate()
-            for process in self.running.values():
+            for name in self.service.pids():
+                self.signal(name, signal.SIGCONT)
+            if self._up is not None:
+                self._up.terminate()
                 try:
-                    process.wait(20)
+                    self._up.wait(ENDS_S)
                 except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+                    self.kill_all()
+                    self._up.wait()
         self._end_server()
 
     def _end_server(self) -> None:
         """End the Valkey, which outlives whoever was killed; its disk is to be unmounted."""
-        with suppress(RedisError), connect(embedded_url(self.home), is_patient=False) as state:
+        url = embedded_url(self.service.home)
+        with suppress(RedisError), connect(url, is_patient=False) as state:
             state.shutdown(nosave=True)
 
 
 @contextmanager
 def crew(
-    home: Path, env: dict[str, str], port: int, public_url: str, n_workers: int, module: str
+    service: Service, port: int, public_url: str, n_workers: int, module: str
 ) -> Iterator[Crew]:
     """A crew at work, for as long as the block runs."""
+    home = service.home
     clock = home / "clock"
     clock.write_text("+0\n", encoding="utf-8")
     (home / "valkey").mkdir(exist_ok=True, mode=0o700)
-    serve = ["serve", "--port", str(port), "--public-url", public_url]
-    commands = {"receiver": serve, "watcher": ["watch", "--every", "1"]}
-    commands |= {f"worker-{n + 1}": ["worker"] for n in range(n_workers)}
-    at_work = Crew(home, env, commands, module, clock)
+    command = ["tests.soak.as_up", module, str(clock), "up", "--workers", str(n_workers)]
+    command += ["--port", str(port), "--public-url", public_url]
+    at_work = Crew(service, command, clock)
 
     def keep() -> None:
         while not at_work._over.wait(0.2):
@@ -130,6 +129,7 @@ def crew(
     # Where all of the others are killed, the server stays.
     with (home / "valkey" / USERS).open("a") as users:
         fcntl.flock(users, fcntl.LOCK_SH)
+        # What it starts ends with the thread that starts it, so that one stays to the end.
         keeper.start()
         try:
             yield at_work

@@ -20,6 +20,7 @@ from worker.queue.leasing import LEASE_MS
 
 HOUR_S = 3600
 NOTHING = "nothing"
+POWER_CUT = "everything killed at once"
 _BEFORE: Moment = "before it reaches Label Studio"
 _AFTER: Moment = "before its answer comes back"
 
@@ -66,8 +67,7 @@ def power_cut(world: World) -> None:
     """kill -9 of everything at once."""
     world.crew.rest.set()
     kill_valkey(world)
-    for name in world.crew.commands:
-        world.crew.signal(name, signal.SIGKILL)
+    world.crew.kill_all()
     time.sleep(2)
     world.crew.rest.clear()
 
@@ -150,7 +150,7 @@ def all_faults(world: World) -> dict[str, Fault]:
         "watcher killed": kill_watcher,
         "receiver killed": kill_receiver,
         "Valkey killed": kill_valkey,
-        "everything killed at once": power_cut,
+        POWER_CUT: power_cut,
         "workers killed before an import": lambda w: import_cut(
             "before it reaches Label Studio", w
         ),
@@ -173,3 +173,8 @@ def all_faults(world: World) -> dict[str, Fault]:
     if world.disk is not None:
         faults["disk full"] = disk_full
     return faults
+
+
+def is_kill_under_up(kind: str) -> bool:
+    """Whether somebody is killed, and `assay up` is there to see it."""
+    return "killed" in kind and kind != POWER_CUT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,6 +18,8 @@ _DEEDS = {
     "answers": 60, "corrected at once": 8, "wrong, corrected later": 8, "skips": 6,
     "submitted twice": 6, "deleted": 5, "edited by another": 5,
 }  # fmt: skip
+# Eight people who look again at once would be all that Label Studio has to do.
+LOOK_AGAIN_S = 3.0
 
 
 class Given(NamedTuple):
@@ -27,11 +30,27 @@ class Given(NamedTuple):
     trial: Trial
 
 
+class Wait(NamedTuple):
+    """From when somebody asked for a task until there was one, or the day was over."""
+
+    began: float
+    ended: float
+
+
 @dataclass(slots=True)
 class People:
-    """What all of them did; `over` ends their day."""
+    """What all of them did; `over` ends their day.
+
+    open: the projects that ask for answers; in others nobody looks for tasks.
+    newest: the latest task of each project; who found none looks again when another one is there.
+    think_s: how long they look at a task before they answer it, on average.
+    """
 
     trials: dict[int, Trial]  # by project
+    open: set[int] = field(default_factory=set)
+    newest: dict[int, int] = field(default_factory=dict)
+    think_s: float = 0.0
+    waits: list[Wait] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
     over: threading.Event = field(default_factory=threading.Event)
     given: list[Given] = field(default_factory=list)
@@ -71,9 +90,11 @@ class People:
                 label = rng.choice([old.trial.truth[old.item], old.trial.another(old.item)])
                 person.edit(old.annotation, label)
             return old is not None
-        task = person.next_task(project)
+        task = self._next_task(person, project)
         if task is None:
             return False
+        if self.think_s:
+            self.over.wait(rng.expovariate(1 / self.think_s))
         item = task["data"]["item_id"]
         right, wrong = trial.truth[item], trial.another(item)
         if deed == "skips":
@@ -91,6 +112,26 @@ class People:
         else:
             self._keep(self.given, self._submit(person, trial, task, right), item, trial)
         return True
+
+    def _next_task(self, person: Annotator, project: int) -> Json | None:
+        """The next task, for which one waits as long as the project asks for answers.
+
+        Raises:
+            AnnotatorError: Label Studio is away; that is no wait for a task.
+        """
+        began, task = time.monotonic(), None
+        while project in self.open and not self.over.is_set():
+            newest = self.newest.get(project)
+            if (task := person.next_task(project)) is not None:
+                break
+            look_again = time.monotonic() + LOOK_AGAIN_S
+            while time.monotonic() < look_again and self.newest.get(project) == newest:
+                if self.over.wait(0.1):
+                    break
+        if task is not None or self.over.is_set():
+            with self.lock:
+                self.waits.append(Wait(began, time.monotonic()))
+        return task
 
     def _taken(self, of: list[Given], rng: random.Random) -> Given | None:
         """One of these annotations, which nobody else will take."""

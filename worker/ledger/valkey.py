@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
@@ -110,6 +111,7 @@ def _counts(told: Sequence[str | None]) -> dict[str, int]:
     return {name: whole(name, text) for name, text in zip(_COUNTS, told, strict=True)}
 
 
+@cache  # every ledger asks for all of them
 def _script(name: str) -> str:
     return files("worker.ledger").joinpath(f"{name}.lua").read_text(encoding="utf-8")
 

@@ -230,7 +230,8 @@ def load_plan(path: Path | str, for_simulation: bool = False) -> Plan:
 _NEWER = frozenset({"extra_forbidden", "literal_error", "union_tag_invalid"})
 
 
-@lru_cache(maxsize=256)
+# The watcher goes round all of a server's assessments: with fewer places than those none is found.
+@lru_cache(maxsize=8192)
 def stored_plan(text: str) -> Plan:
     """Return the plan that a ledger keeps as JSON; it never changes.
 

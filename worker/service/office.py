@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -89,13 +89,15 @@ class Office:
         """All assessments on this server, sorted."""
         return sorted(cast("set[str]", self.state.smembers(INDEX)))
 
-    def each(self, look: Callable[[str], T]) -> Iterator[tuple[str, T | AssayError]]:
-        """Look at every assessment; of one that cannot be looked at, why.
+    def each(
+        self, look: Callable[[str], T], ids: Iterable[str] | None = None
+    ) -> Iterator[tuple[str, T | AssayError]]:
+        """Look at every assessment, or these; of one that cannot be looked at, why.
 
         Raises:
             RedisError: the server is away.
         """
-        for assessment in self.ids():
+        for assessment in self.ids() if ids is None else ids:
             try:
                 with readable(assessment):
                     found: T | AssayError = look(assessment)

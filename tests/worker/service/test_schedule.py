@@ -1,14 +1,16 @@
 """The watcher wakes what runs, often; what ended, seldom; and what RQ forgot, all the same."""
 
 import time
+from dataclasses import replace
 from threading import Event, Thread
 
 import pytest
 from rq import Queue
 from rq.serializers import JSONSerializer
 
+from worker import schedule
 from worker.ledger import Header
-from worker.schedule import ENDED_EVERY, HEARTBEAT, look_around, watch
+from worker.schedule import ENDED_EVERY, HEARTBEAT, QUIET_EVERY, STUCK_S, look_around, watch
 from worker.service.office import QUEUE, Office
 from worker.service.settings import Settings
 
@@ -44,6 +46,69 @@ def test_a_running_assessment_is_woken_everylook_around(office, begun, assessmen
     assert ours(begun, assessment_id) == [f"advance-{assessment_id}-0"]
 
 
+@pytest.fixture
+def quiet(office, begun, assessment_id):
+    """The begun one and so many others that nothing changes in for an hour, read just now."""
+    names = [assessment_id, *(f"{assessment_id}-{n}" for n in range(4))]
+    header = office.header(assessment_id)
+    for name in names:
+        if name != assessment_id:
+            office.ledger(name).begin(replace(header, assessment=name))
+            office.enter(name)
+        office.ledger(name).note(polled_at=time.time())
+        office.ledger(name).advance_cursor(int((time.time() - 3600) * 1e6))
+    yield names
+    for name in names:
+        office.forget(name)
+
+
+def test_a_few_that_are_quiet_are_woken_in_every_round(office, begun, quiet):
+    look_around(office, 1)
+    assert sorted(begun.job_ids) == [f"advance-{name}-0" for name in sorted(quiet)]
+
+
+def test_of_many_quiet_ones_each_has_its_turn_and_none_is_thought_lost_meanwhile(
+    office, begun, quiet, monkeypatch
+):
+    monkeypatch.setattr(schedule, "QUIET_AT_ONCE", 1)
+    read_s = time.time() - STUCK_S - 1  # in a round that it sat out
+    for name in quiet:
+        office.ledger(name).note(polled_at=read_s)
+    woken: list[str] = []
+    for rounds in range(5):
+        begun.empty()
+        look_around(office, rounds)
+        woken += begun.job_ids
+    assert sorted(woken) == [f"advance-{name}-0" for name in sorted(quiet)]
+
+
+@pytest.mark.parametrize("changed_s", [1, -1])
+def test_one_that_people_are_at_is_woken_in_every_round_whatever_clock_is_ahead(
+    office, begun, quiet, assessment_id, monkeypatch, changed_s
+):
+    monkeypatch.setattr(schedule, "QUIET_AT_ONCE", 1)
+    office.ledger(assessment_id).advance_cursor(int((time.time() - changed_s) * 1e6))
+    for rounds in range(QUIET_EVERY):
+        begun.empty()
+        look_around(office, rounds)
+        assert f"advance-{assessment_id}-0" in begun.job_ids
+
+
+@pytest.mark.parametrize("key", ["meta", "notes"])
+def test_one_that_cannot_be_read_keeps_no_other_from_its_turn(
+    office, begun, assessment_id, key, caplog
+):
+    broken = f"{assessment_id}-broken"
+    office.state.set(f"assay:{{{broken}}}:{key}", "no hash")
+    office.enter(broken)
+    try:
+        look_around(office, ENDED_EVERY)
+    finally:
+        office.forget(broken)
+    assert f"advance-{assessment_id}-0" in begun.job_ids
+    assert broken in caplog.text
+
+
 def test_one_that_nobody_read_for_long_is_nudged_past_a_job_that_rq_lost(
     office, begun, assessment_id
 ):
@@ -58,10 +123,12 @@ def test_an_ended_one_is_looked_at_seldom(office, begun, assessment_id):
     ledger = office.ledger(assessment_id)
     ledger.note(polled_at=int(time.time()))
     assert ledger.move("running", "stopped")
-    look_around(office, 1)
-    assert ours(begun, assessment_id) == []
-    look_around(office, ENDED_EVERY)
-    assert len(ours(begun, assessment_id)) == 1
+    woken = 0
+    for rounds in range(ENDED_EVERY):
+        begun.empty()
+        look_around(office, rounds)
+        woken += len(ours(begun, assessment_id))
+    assert woken == 1
 
 
 def test_the_watcher_stops_when_told_and_leaves_a_sign_of_life(office, begun):
