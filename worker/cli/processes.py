@@ -127,8 +127,8 @@ def up(
         receiver = ["serve", "--host", host, "--port", str(port)]
         if public_url:
             receiver += ["--public-url", public_url]
-        children = [(f"worker-{n + 1}", ["worker"]) for n in range(workers)]
-        children += [("receiver", receiver), ("watcher", ["watch", "--every", str(every)])]
+        children = [("receiver", receiver), ("watcher", ["watch", "--every", str(every)])]
+        children += [(f"worker-{n + 1}", ["worker"]) for n in range(workers)]
         say("Everything is up; Ctrl-C ends it. See `assay status`.")
         keep_up(
             office,

@@ -29,9 +29,6 @@ from worker.service.settings import Settings
 SLOWEST_RESTART_S = 10.0
 # Who lived so long did not die at once: somebody killed it, and people wait for it.
 STEADY_S = 10.0
-# Of several that died at once the first one has so long to start before the next one does: a worker
-# takes three seconds of processor time, and three of them at once are all late.
-APART_S = 2.0
 GRACE_S = 15.0
 
 
@@ -67,8 +64,7 @@ def keep_up(
 
     Args:
         office: for what a child that died was at.
-        children: name and arguments of `assay` for each; of several that died the first one is
-            started again first.
+        children: name and arguments of `assay` for each.
         pids: a file that always holds "name pid" lines of what runs.
     """
     settings = office.settings
@@ -78,7 +74,7 @@ def keep_up(
             if settings.redis_url is None and ensure_running(settings.home) is not None:
                 say("The embedded server had gone and was started again.")
             for child in family:
-                _tend(child, family, office, env, say)
+                _tend(child, office, env, say)
             _write_pids(pids, family)
             stop.wait(0.3)
     finally:
@@ -86,13 +82,7 @@ def keep_up(
         pids.unlink(missing_ok=True)
 
 
-def _tend(
-    child: _Child,
-    family: Sequence[_Child],
-    office: Office,
-    env: dict[str, str],
-    say: Callable[[str], None],
-) -> None:
+def _tend(child: _Child, office: Office, env: dict[str, str], say: Callable[[str], None]) -> None:
     now = time.monotonic()
     if child.process is not None and child.process.poll() is None:
         if now - child.began > STEADY_S:
@@ -105,8 +95,7 @@ def _tend(
         child.failures += 1
         child.wait_s = min(SLOWEST_RESTART_S, 0.2 * 2**child.failures) if child.failures > 1 else 0
         child.process = None
-    is_again = child.failures > 0
-    if now - child.began < child.wait_s or (is_again and _one_starts(family, now)):
+    if now - child.began < child.wait_s:
         return
     child.began, child.called = now, new_name()
     child.process = subprocess.Popen(
@@ -115,11 +104,6 @@ def _tend(
         stdin=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C reaches us alone; we end them in order
     )
-
-
-def _one_starts(family: Sequence[_Child], now: float) -> bool:
-    """Whether another one was started again a moment ago."""
-    return any(c.failures > 0 and c.process is not None and now - c.began < APART_S for c in family)
 
 
 def command_of(_name: str, arguments: Sequence[str]) -> list[str]:

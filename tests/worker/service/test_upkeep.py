@@ -5,15 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 
 from tests.processes import wait_until_gone
-from worker.service import upkeep
 from worker.service.embedded import embedded_url, server
 from worker.service.office import Office
 from worker.service.server import connect
@@ -43,35 +41,26 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-@contextmanager
-def keeping_up(
-    home: Path, children: list[tuple[str, list[str]]]
-) -> Iterator[tuple[Path, list[str], Event, Thread]]:
-    """Children kept up on an embedded server: the file of their ids, what is said, how to stop."""
-    settings = Settings(home, None, None)
+@pytest.fixture
+def kept(tmp_path: Path):
+    """A watcher and a command that fails at once, kept up on an embedded server."""
+    settings = Settings(tmp_path, None, None)
     said: list[str] = []
-    stop, path = Event(), home / "up.pids"
-    with server(home, None) as url:
+    stop, path = Event(), tmp_path / "up.pids"
+    children = [("watcher", ["watch", "--every", "1"]), ("hopeless", ["no-such-command"])]
+    with server(tmp_path, None) as url:
         office = Office(settings, url)
         arguments = (office, environment(settings), children, said.append, stop, path)
         thread = Thread(target=keep_up, args=arguments)
         thread.start()
         try:
-            yield path, said, stop, thread
+            wait_for(lambda: "watcher" in pids(path))
+            yield tmp_path, path, said, stop, thread
         finally:
             stop.set()
             thread.join(120)
             office.close()
     assert not thread.is_alive()
-
-
-@pytest.fixture
-def kept(tmp_path: Path):
-    """A watcher and a command that fails at once."""
-    children = [("watcher", ["watch", "--every", "1"]), ("hopeless", ["no-such-command"])]
-    with keeping_up(tmp_path, children) as (path, *more):
-        wait_for(lambda: "watcher" in pids(path))
-        yield tmp_path, path, *more
 
 
 def test_a_killed_process_is_replaced(kept):
@@ -80,20 +69,6 @@ def test_a_killed_process_is_replaced(kept):
     os.kill(before, signal.SIGKILL)
     wait_for(lambda: pids(path).get("watcher", before) != before)
     assert any("watcher ended (-9)" in text for text in said)
-
-
-def test_of_two_that_died_at_once_the_first_is_started_first(tmp_path, monkeypatch):
-    sleeps = [sys.executable, "-c", "import time; time.sleep(600)"]
-    monkeypatch.setattr(upkeep, "command_of", lambda *_: sleeps)
-    monkeypatch.setattr(upkeep, "APART_S", 3600.0)
-    with keeping_up(tmp_path, [("first", ["-"]), ("second", ["-"])]) as (path, said, *_):
-        wait_for(lambda: len(pids(path)) == 2)
-        for pid in pids(path).values():
-            os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: sum("ended (-9)" in text for text in said) == 2)
-        wait_for(lambda: list(pids(path)) == ["first"])
-        monkeypatch.setattr(upkeep, "APART_S", 0.0)
-        wait_for(lambda: len(pids(path)) == 2)
 
 
 def test_the_embedded_server_is_started_again_with_what_it_knew(kept):
