@@ -82,7 +82,7 @@ def decision(
         "groups": group_rows(assessment, belief, standing, found),
         "evaluation": evaluation_of(assessment, belief),
         "continues": continues_of(assessment, belief, standing.tally),
-        "overall": overall(assessment, found),
+        "overall": overall(assessment, belief, found),
         "revision": standing.revision,
         "seed": plan.seed,
         "strategy": plan.strategy,

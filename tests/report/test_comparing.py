@@ -36,7 +36,8 @@ def case_of(folder: Path, n_labels: int = 0, **parts: object) -> Case:
 @pytest.fixture(scope="module")
 def few_and_many(tmp_path_factory) -> tuple[Case, Case]:
     folder = tmp_path_factory.mktemp("pair")
-    return case_of(folder / "few", 5), case_of(folder / "many", 30)
+    asked = {"question": "{task: estimate}", "stop": "{rmse: 0.001}"}
+    return case_of(folder / "few", 5, **asked), case_of(folder / "many", 30, **asked)
 
 
 def named_like(folder: Path, rows: str, **question: object) -> Case:

@@ -275,8 +275,15 @@ def test_of_the_whole_pool_nothing_is_told_where_some_groups_are_not_compared(
     assert ("Whole pool" in page(found)) == is_told
 
 
+@pytest.mark.parametrize(("n_labels", "is_told"), [(39, False), (40, True)])
+def test_of_the_whole_pool_nothing_is_told_by_few_labels_of_the_worst_groups(
+    tmp_path, n_labels, is_told
+):
+    assert (report_of(at_work(tmp_path, n_labels, **OPEN)).overall is not None) == is_told
+
+
 def test_the_overall_value_is_that_of_the_standings(tmp_path):
-    one = at_work(tmp_path, 30, **OPEN)
+    one = at_work(tmp_path, 40, **OPEN)
     _, belief, _ = look(one.work, one.ledger)
     overall = report_of(one).overall
     assert (overall.mean, overall.low, overall.high) == pytest.approx(

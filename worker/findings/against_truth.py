@@ -126,7 +126,7 @@ def _groups(found: Found) -> Held | None:
 
 
 def _overall(found: Found) -> Held | None:
-    told = overall(found.work, found.places)
+    told = overall(found.work, found.belief, found.places)
     if told["mean"] is None:
         return None
     first = found.belief.parts[0] if found.belief.parts else found.belief

@@ -124,6 +124,7 @@ def compare(a: Case, b: Case) -> Comparison:
             f"is nothing to compare; the first has {', '.join(list(places_a)[:5])}, the other "
             f"{', '.join(list(places_b)[:5])}."
         )
+    is_whole = tells_whole(a[0], belief_a) and tells_whole(b[0], belief_b)
     drawn_a, drawn_b = draws(belief_a), draws(belief_b)
     values_a, values_b = _values(belief_a), _values(belief_b)
     labels_a, labels_b = group_labelled(belief_a), group_labelled(belief_b)
@@ -147,12 +148,12 @@ def compare(a: Case, b: Case) -> Comparison:
             (np.array(whole(belief_a)), _overall(belief_a), side_a.labels),
             (np.array(whole(belief_b)), _overall(belief_b), side_b.labels),
         )
-        if tells_whole(a[0]) and tells_whole(b[0])
+        if is_whole
         else None,
         groups=tuple(sorted(groups, key=lambda g: (g.difference.mean, g.name))),
         only_a=tuple(name for name in places_a if name not in places_b),
         only_b=tuple(name for name in places_b if name not in places_a),
-        remarks=_remarks(a, b),
+        remarks=_remarks(a, b, is_whole),
     )
 
 
@@ -248,7 +249,7 @@ def _rounded(number: float) -> float:
     return round(float(number), 6) + 0.0  # no -0.0
 
 
-def _remarks(a: Case, b: Case) -> tuple[str, ...]:
+def _remarks(a: Case, b: Case, is_whole: bool) -> tuple[str, ...]:
     """What a reader must know to take the differences for what they are."""
     plan_a, plan_b = a[0].plan, b[0].plan
     found = [
@@ -271,8 +272,9 @@ def _remarks(a: Case, b: Case) -> tuple[str, ...]:
         )
     if plan_a.pool.groups != plan_b.pool.groups:
         found.append("The groups are made in different ways; only their names are the same.")
-    if not (tells_whole(a[0]) and tells_whole(b[0])):
+    if not is_whole:
         found.append(
-            "Some groups are compared and others have no labels: nothing is said of the whole pool."
+            "Too few labels, or none in groups that are not compared: nothing is said of the whole "
+            "pool."
         )
     return tuple(found)

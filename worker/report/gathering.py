@@ -117,7 +117,9 @@ def gather(
         progress_target=work.rule.confidence or work.rule.target,
         progress_is_share=work.rule.confidence is not None,
         groups=groups,
-        overall=contents.Interval(*map(_digits, found.overall)) if tells_whole(work) else None,
+        overall=contents.Interval(*map(_digits, found.overall))
+        if tells_whole(work, belief)
+        else None,
         boundary=None if work.several is not None else _boundary(groups, verdict),
         epsilon=work.question.epsilon if work.question.task == "compare" else None,
         pairs=tuple(_pair(pair) for pair in pairs[:N_PAIRS]),
