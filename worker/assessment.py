@@ -25,6 +25,7 @@ from worker.core.mixing import likeliest, with_variants
 from worker.core.question import Question, StopRule
 from worker.core.schedule import POINTS, fitted_at, stage
 from worker.core.several import decide_each
+from worker.core.shortlist import Shortlist, shortlist
 from worker.core.stopping import Reason, Verdict, decide
 from worker.core.strategies import STRATEGIES, Choice, Strategy
 from worker.core.supposing import retallied, with_tally
@@ -214,13 +215,28 @@ class Assessment:
         if self.several is not None and not self.several.asked:
             seed = self.plan.seed, _DECIDING
             return decide_each(belief.parts, self.question, rule, spent, left, seed, may_be_rough)
-        unknown = None
-        if self.guard is not None and unclaimed is not None:
-            unknown = unlabelled(belief) - unclaimed
         return decide(
-            belief, self.question, rule, spent, left, rng, self.guard, unknown, may_be_rough,
-            self._beforehand(belief),
+            belief, self.question, rule, spent, left, rng, self.guard,
+            self._unknown(belief, unclaimed), may_be_rough, self._beforehand(belief),
         )  # fmt: skip
+
+    def shortlist(self, belief: Belief, unclaimed: Ints | None = None) -> Shortlist | None:
+        """The fewest groups that surely have the answer among them; None if none is looked for.
+
+        Args:
+            unclaimed: (C,) as of `decide`.
+        """
+        if self.question.task != "identify" or self.several is not None:
+            return None
+        confidence, unknown = self.rule.confidence, self._unknown(belief, unclaimed)
+        assert confidence is not None, "a rule of this task has one"
+        return shortlist(belief, self.question, confidence, self.guard, unknown)
+
+    def _unknown(self, belief: Belief, unclaimed: Ints | None) -> Ints | None:
+        """(C,) claimed items without an outcome, as far as the guarantee asks."""
+        if self.guard is None or unclaimed is None:
+            return None
+        return unlabelled(belief) - unclaimed
 
     def _beforehand(self, belief: Belief) -> Ints | None:
         """(C,) items whose outcome was known before the first label; None: there are none."""
@@ -422,4 +438,10 @@ def _question(plan: Plan, pool: Pool) -> Question:
         return Question("compare", pairs=compared_pairs(plan, pool), epsilon=plan.stop.target)
     if asked.task == "evaluate":  # a distance is estimated; the greater, the worse
         return Question("estimate", which="highest")
-    return Question(asked.task, which=asked.which, top=asked.top, tolerance=asked.tolerance)
+    return Question(
+        asked.task,
+        which=asked.which,
+        top=asked.top,
+        tolerance=asked.tolerance,
+        shortlist=asked.shortlist,
+    )

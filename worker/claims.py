@@ -84,9 +84,13 @@ def needs_the_right_set(question: Question, rule: StopRule, is_guarded: bool = F
     """Whether an identify rule holds only where the named groups are right, as `mrr_confidence`.
 
     A threshold of the mean reciprocal rank that a wrong set can reach claims less than that; bands
-    that hold at any time always ask for the set.
+    that hold at any time, and a shortlist, always ask for the set.
     """
-    return is_guarded or rule.target > 1 - 1 / (2 * question.top) + _SLACK
+    return (
+        is_guarded
+        or question.shortlist is not None
+        or rule.target > 1 - 1 / (2 * question.top) + _SLACK
+    )
 
 
 def extreme_claim(
@@ -113,10 +117,11 @@ def extreme_claim(
     extreme = words.lowest if is_lowest else words.highest
     if not needs_the_right_set(question, rule, is_guarded):
         return _by_rank(ranked, extreme, noun, question, rule)
-    chosen = ranked[:top]
+    chosen = ranked[: question.n_named]
+    if question.shortlist is not None:
+        return f"{extreme_among(chosen, noun, words, question)}{_within(question)}"
     if top == 1:
-        within = f", or within {tolerance:g} of it" if tolerance else ""
-        return f"{listed(chosen)} is the {extreme.format(noun)}{within}"
+        return f"{listed(chosen)} is the {extreme.format(noun)}{_within(question)}"
     what = f"{listed(chosen)} are the {top} {extreme.format(_PLURAL[noun])}"
     if not tolerance:
         return what
@@ -127,6 +132,30 @@ def extreme_claim(
 
 
 _PLURAL = {"class": "classes", "group": "groups"}
+_MOST_NAMED = 8
+
+
+def extreme_among(
+    names: Sequence[str], noun: str, words: Words, question: Question, of: int = 0
+) -> str:
+    """Say among which groups the extreme ones are.
+
+    Args:
+        of: how many groups there are, to be said where there are too many names; 0: say all names.
+    """
+    extreme = words.lowest if question.which == "lowest" else words.highest
+    among = listed(names)
+    if of and len(names) > _MOST_NAMED:
+        among = f"{len(names):,} of the {of:,} {_PLURAL[noun]}"
+    if question.top == 1:
+        return f"the {extreme.format(noun)} is one of {among}"
+    return f"the {question.top} {extreme.format(_PLURAL[noun])} are among {among}"
+
+
+def _within(question: Question) -> str:
+    if not question.tolerance:
+        return ""
+    return f", or within {question.tolerance:g} of {'it' if question.top == 1 else 'them'}"
 
 
 def _by_rank(
@@ -136,8 +165,7 @@ def _by_rank(
     top, tolerance = question.top, question.tolerance
     if top == 1:  # the extreme group has the rank 1 / threshold or a better one
         among = ranked[: int(1 / rule.target + _SLACK)]
-        within = f", or within {tolerance:g} of it" if tolerance else ""
-        return f"one of {listed(among)} is the {extreme.format(noun)}{within}"
+        return f"one of {listed(among)} is the {extreme.format(noun)}{_within(question)}"
     text = (
         f"a ranking that begins with {listed(ranked[:top])} finds the {top} "
         f"{extreme.format(_PLURAL[noun])} with a mean reciprocal rank of {rule.target:g} or more"
@@ -166,7 +194,7 @@ def how_sure(verdict: Verdict, rule: StopRule, is_guarded: bool, n_claims: int =
     if verdict.confidence is None:
         return ""
     if is_guarded and verdict.reason == "answered":
-        return f", wrong at any time with a probability of at most {miss_text(rule)}"
+        return f", {wrong_at_most(rule)}"
     if is_guarded:
         return f", {sure_text(verdict.confidence)} by the posterior alone"
     return f", {'each at least ' if n_claims > 1 else ''}{sure_text(verdict.confidence)}"
@@ -175,6 +203,11 @@ def how_sure(verdict: Verdict, rule: StopRule, is_guarded: bool, n_claims: int =
 def sure_text(confidence: float) -> str:
     """A probability of being right: never rounded up."""
     return f"{percent(confidence)} sure"
+
+
+def wrong_at_most(rule: StopRule) -> str:
+    """What a claim is worth that holds at any time."""
+    return f"wrong at any time with a probability of at most {miss_text(rule)}"
 
 
 def miss_text(rule: StopRule) -> str:

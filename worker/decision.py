@@ -12,7 +12,7 @@ from typing import Any, Literal
 from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
-from worker.evidence import group_rows, overall, pair_rows
+from worker.evidence import among_row, group_rows, overall, pair_rows
 from worker.judgements.annotating import annotation_of
 from worker.judgements.fates import fates
 from worker.ledger import Header, Ledger, Standing
@@ -46,7 +46,8 @@ def decision(
     """
     plan = assessment.plan
     say = headline_by_hand if reason == "by hand" else headline
-    text = say(assessment, belief, verdict)
+    among, listed = among_row(assessment, belief, standing)
+    text = say(assessment, belief, verdict, among)
     if since is not None:
         text = f"Later labels: the finding is {since}. {text}"
     found = standings(belief)
@@ -62,6 +63,7 @@ def decision(
         "finding": finding(assessment, belief, verdict),
         "chosen": [assessment.group_names[g] for g in verdict.chosen],
         "confidence": verdict.confidence,
+        "shortlist": listed,
         "value": verdict.value,
         "is_certain": verdict.certain,
         "pairs": pair_rows(assessment, verdict),

@@ -14,6 +14,7 @@ from worker.core.confusion import confusion_mean
 from worker.core.entries import confusion_interval
 from worker.core.mixing import mixed
 from worker.core.posterior import interval, mean
+from worker.core.shortlist import Shortlist
 from worker.core.stopping import Verdict
 from worker.ledger import Standing
 from worker.queue.queueing import unclaimed_cells
@@ -72,6 +73,17 @@ def group_rows(
             strict=False,  # differences have no rows
         )
     ]
+
+
+def among_row(
+    assessment: Assessment, belief: Belief, standing: Standing
+) -> tuple[Shortlist | None, dict[str, Any] | None]:
+    """The fewest groups that surely have the answer among them, as it is and as a row of JSON."""
+    found = assessment.shortlist(belief, unclaimed_cells(assessment, standing))
+    if found is None:
+        return None, None
+    names = [assessment.group_names[g] for g in found.groups]
+    return found, {"groups": names, "confidence": rounded(found.confidence)}
 
 
 def pair_rows(assessment: Assessment, verdict: Verdict) -> list[dict[str, Any]]:

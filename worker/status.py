@@ -9,7 +9,7 @@ from typing import Any
 
 from worker.assessment import Assessment, reopen
 from worker.decision import continues_of
-from worker.evidence import groups
+from worker.evidence import among_row, groups
 from worker.judgements.annotating import annotation_of, waiting_votes
 from worker.judgements.fates import fates, open_tasks
 from worker.judgements.shown import labelling_text
@@ -34,6 +34,7 @@ class Status:
     pool_items: int
     confidence: float | None
     value: float | None
+    shortlist: dict[str, Any] | None  # of identify: `evidence.among_row`
     claims: int
     open_items: int  # `fates.open_tasks`: before the annotators now
     retired: dict[str, int]  # `Fates.given_up`: state -> items
@@ -67,6 +68,7 @@ class Status:
             "pool_items": self.pool_items,
             "confidence": self.confidence,
             "value": self.value,
+            "shortlist": self.shortlist,
             "claims": self.claims,
             "open_items": self.open_items,
             "retired": self.retired,
@@ -110,6 +112,7 @@ def _status_of(office: Office, assessment: str, work: Assessment | None) -> Stat
     ledger = office.ledger(assessment)
     work = work or reopen(header, office.settings.pools)
     standing, belief, verdict = look(work, ledger)
+    among, listed = among_row(work, belief, standing)
     decisions = ledger.decisions()
     published = [json.loads(text) for text in decisions] if standing.status == "stopped" else []
     stop = next((d for d in reversed(published) if d["kind"] == "stop"), None)
@@ -121,12 +124,13 @@ def _status_of(office: Office, assessment: str, work: Assessment | None) -> Stat
     return Status(
         header=header,
         status=standing.status,
-        text=stop["text"] if stop else headline(work, belief, verdict),
+        text=stop["text"] if stop else headline(work, belief, verdict, among),
         ahead=ahead,
         labels=verdict.labels,
         pool_items=work.pool.n_items,
         confidence=verdict.confidence,
         value=verdict.value,
+        shortlist=listed,
         claims=standing.claims,
         open_items=len(open_tasks(standing)),
         retired=fates(work, standing).given_up,

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worker.assessment import Assessment
-from worker.claims import WORDS, Words, extreme_claim, how_sure, miss_text
+from worker.claims import (
+    WORDS,
+    Words,
+    extreme_among,
+    extreme_claim,
+    how_sure,
+    miss_text,
+    sure_text,
+    wrong_at_most,
+)
 from worker.core.belief import Belief
 from worker.core.posterior import whole
+from worker.core.shortlist import Shortlist
 from worker.core.stopping import PairVerdict, Verdict
 from worker.formats import error, whole_percent
 from worker.models.rivals import finding_of_models
@@ -64,8 +74,14 @@ def _of_pair(words: Words, names: Sequence[str], pair: PairVerdict, epsilon: flo
     return form.format(names[pair.g1], names[pair.g2], epsilon)
 
 
-def headline(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
-    """The one line for people: is enough known, what, how sure, after how many labels."""
+def headline(
+    assessment: Assessment, belief: Belief, verdict: Verdict, among: Shortlist | None = None
+) -> str:
+    """The one line for people: is enough known, what, how sure, after how many labels.
+
+    Args:
+        among: the groups that surely have the answer among them; None: not to be told.
+    """
     start = {
         "open": "Not yet: at present",
         "answered": "Enough is known:",
@@ -76,7 +92,7 @@ def headline(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
     }[verdict.reason]
     if verdict.reason == "open" and _waits_for_confirmation(assessment, verdict):
         start = "Nearly: a few more labels have to confirm that at present"
-    return f"{start} {_and_labels(assessment, belief, verdict)}"
+    return f"{start} {_and_labels(assessment, belief, verdict, among)}"
 
 
 def _waits_for_confirmation(assessment: Assessment, verdict: Verdict) -> bool:
@@ -87,19 +103,37 @@ def _waits_for_confirmation(assessment: Assessment, verdict: Verdict) -> bool:
     return assessment.plan.stop.looks > 1 and verdict.confidence >= wanted
 
 
-def headline_by_hand(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
+def headline_by_hand(
+    assessment: Assessment, belief: Belief, verdict: Verdict, among: Shortlist | None = None
+) -> str:
     """The one line of an assessment that a person ended."""
-    return f"Stopped by hand: at present {_and_labels(assessment, belief, verdict)}"
+    return f"Stopped by hand: at present {_and_labels(assessment, belief, verdict, among)}"
 
 
-def _and_labels(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
+def _and_labels(
+    assessment: Assessment, belief: Belief, verdict: Verdict, among: Shortlist | None
+) -> str:
     found, n_items = finding(assessment, belief, verdict), assessment.pool.n_items
     if belief.judged is not None:
         votes = f"{belief.judged.n_votes:,} votes on {verdict.labels:,} of {n_items:,} items"
         return f"{found}; after {votes}."
     known = known_text(assessment)
     more = f" ({known})" if known else ""
+    found += _among(assessment, among)
     return f"{found}; {verdict.labels:,} of {n_items:,} items labelled{more}."
+
+
+def _among(assessment: Assessment, among: Shortlist | None) -> str:
+    """Among which groups the answer surely is; empty where it says no more than the finding."""
+    question, names = assessment.question, assessment.pool.group_names
+    n_groups = len(names) - len(assessment.pool.empty_groups())
+    if among is None or not question.n_named < len(among.groups) < n_groups:
+        return ""
+    words, noun = WORDS[assessment.plan.metric], noun_of(assessment)
+    said = extreme_among([names[g] for g in among.groups], noun, words, question, n_groups)
+    if assessment.guard is not None:
+        return f"; {said}, {wrong_at_most(assessment.rule)}"
+    return f"; {said}, {sure_text(among.confidence)}"
 
 
 def known_text(assessment: Assessment) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 LEAST, LOW, HIGH = 0.88, 0.93, 0.99  # of each row, and of the mean of all, for 95% intervals
-_PROBABILITIES = ("claim", "confidence", "P(", "pair region", "forecast")
+_PROBABILITIES = ("claim", "confidence", "shortlist", "P(", "pair region", "forecast")
 _SLACK = 0.95 - LEAST
 _FORECAST = 1 / 3
 _SURE = 0.005  # either tail of a row's bounds

@@ -119,7 +119,8 @@ def pool_text(plan: Plan, pool: Pool) -> str:
     words = WORDS[plan.metric]
     question = {
         "identify": f"which {asked.top} of them {'has' if asked.top == 1 else 'have'} the "
-        f"{asked.which} {words.name}",
+        f"{asked.which} {words.name}"
+        + (f", by a list of {asked.shortlist}" if asked.shortlist is not None else ""),
         "compare": f"which pairs of them differ in {words.name}",
         "estimate": "the confusion matrix"
         if asked.metric == "confusion"

@@ -23,6 +23,8 @@ class Question:
 
     which, top, tolerance: for identify: the `top` lowest or highest groups; groups nearer to each
     other than `tolerance` (in the unit of the metric, >= 0) count as equal.
+    shortlist: for identify: name so many groups, >= top, among which the `top` are; None: the `top`
+    themselves.
     pairs, epsilon: for compare: pairs of group indices, none meaning all pairs of groups with
     items; values within `epsilon` (>= 0) of each other count as practically equal.
 
@@ -36,12 +38,23 @@ class Question:
     pairs: tuple[tuple[int, int], ...] = ()
     tolerance: float = 0.0
     epsilon: float = 0.05
+    shortlist: int | None = None
+
+    @property
+    def n_named(self) -> int:
+        """How many groups an answer names."""
+        return self.top if self.shortlist is None else self.shortlist
 
     def __post_init__(self) -> None:
         _one_of("task", self.task, get_args(Task))
         _one_of("which", self.which, get_args(Which))
         if self.top < 1:
             raise ValueError(f"top is {self.top}; ask for at least one group.")
+        if self.n_named < self.top:
+            raise ValueError(
+                f"shortlist is {self.shortlist}, expected at least top, which is {self.top}: the "
+                "groups that are asked for must have room in it."
+            )
         for name, width in (("tolerance", self.tolerance), ("epsilon", self.epsilon)):
             if not 0 <= width < np.inf:
                 raise ValueError(

@@ -1,6 +1,6 @@
 """Which groups are the most extreme, and how sure that is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,20 +82,23 @@ def set_confidence(
     which: Which = "lowest",
     tolerance: float = 0.0,
     rivals: Sequence[int] | None = None,
+    top: int | None = None,
 ) -> float:
-    """P(no chosen group is better than any other by more than `tolerance` | labels).
+    """P(`top` of the chosen groups are no better than any other by more than `tolerance` | labels).
 
-    So it is the probability that `chosen` are the lowest groups (the highest, with everything
-    turned round); a tied set is right. One sum over the possible accuracies x of the best chosen
-    group, weighted by P(all others reach x - tolerance): where groups are independent, exact within
-    1e-12 for the finite population, within about 1e-5 for the infinite one. Given what groups share
-    they are independent: then it is the mean over its points (`worker.core.joint.given_shared`).
+    So it is the probability that the `top` lowest groups are among `chosen` (the highest, with
+    everything turned round); a tied set is right. One sum over the possible accuracies x of the
+    best of those `top`, weighted by P(all others reach x - tolerance): where groups are
+    independent, exact within 1e-12 for the finite population, within about 1e-5 for the infinite
+    one. Given what groups share they are independent: then it is the mean over its points
+    (`worker.core.joint.given_shared`).
 
     Args:
         chosen: distinct groups with items.
         tolerance: >= 0, accuracy.
         rivals: groups that are not chosen; None for all others with items. With some of them it is
             an upper bound of the confidence, without the laws of the others.
+        top: 1 <= top <= number of the chosen groups; None: all of them.
 
     Returns:
         In [0, 1]; 1 if there is no rival.
@@ -109,24 +112,31 @@ def set_confidence(
             f"the chosen groups {tuple(int(g) for g in chosen)} must be distinct groups with items "
             f"among 0 to {b.n_groups - 1}; choose from `ranking`."
         )
+    top = len(chosen) if top is None else top
     if rivals is not None:
-        return _confidence_among(b, chosen, np.asarray(rivals, dtype=np.intp), which, tolerance)
-    key = tuple(chosen), which, tolerance
+        among = np.asarray(rivals, dtype=np.intp)
+        return _confidence_among(b, chosen, top, among, which, tolerance)
+    key = tuple(chosen), top, which, tolerance
     kept = b._memo.get("set_confidence")
     if kept is None or kept[0] != key:  # an idle turn asks again
         others = filled[~np.isin(filled, chosen)]
-        kept = key, _confidence_among(b, chosen, others, which, tolerance)
+        kept = key, _confidence_among(b, chosen, top, others, which, tolerance)
         b._memo["set_confidence"] = kept
     return float(kept[1])
 
 
 def _confidence_among(
-    b: Belief, chosen: Sequence[int], rivals: NDArray[np.intp], which: Which, tolerance: float
+    b: Belief,
+    chosen: Sequence[int],
+    top: int,
+    rivals: NDArray[np.intp],
+    which: Which,
+    tolerance: float,
 ) -> float:
     if not rivals.size:
         return 1.0
     members = _signed([marginal(b, g) for g in chosen], which)
-    x, edges = grid_of_greatest(members)
+    x, edges = grid_of_last(members, top)
     # who cannot come below the last x need not be asked
     rivals = rivals[_least(b, which)[rivals] < x[-1] - tolerance]
     if 2 * rivals.size > b.n_groups:  # nearly all: the laws are kept for the next belief
@@ -135,7 +145,7 @@ def _confidence_among(
     else:
         known = [marginal(b, g) for g in rivals.tolist()]
     given = given_shared(b, which == "highest")
-    mass = np.diff(all_below(members, edges, given.of(chosen)))
+    mass = np.diff(enough_below(members, top, edges, given.of(chosen)))
     reach = _all_reach(_signed(known, which), x - tolerance, given.of(rivals))
     return min(1.0, float((mass * reach).sum(axis=1).mean()))
 
@@ -180,12 +190,13 @@ def mrr_confidence(
     return float(reached.mean())
 
 
-def grid_of_greatest(members: Sequence[Marginal]) -> tuple[Floats, Floats]:
-    """Values (J,) for the greatest of the members, each up to one of the edges (J + 1,).
+def grid_of_last(members: Sequence[Marginal], top: int) -> tuple[Floats, Floats]:
+    """Values (J,) for the `top`-th least of the members, each up to one of the edges (J + 1,).
 
     All values that it can have; of endless groups the middles of 512 bins.
     """
-    low, high = max(law.low for law in members), max(law.high for law in members)
+    low = sorted(law.low for law in members)[top - 1]
+    high = sorted(law.high for law in members)[top - 1]
     if any(isinstance(law, BetaMarginal) for law in members):
         edges = np.linspace(low, high, 513, dtype=np.float64)
         return (edges[:-1] + edges[1:]) / 2, edges
@@ -194,12 +205,33 @@ def grid_of_greatest(members: Sequence[Marginal]) -> tuple[Floats, Floats]:
     return x, np.concatenate([[low - 1.0], x])
 
 
-def all_below(laws: Sequence[Marginal], x: Floats, given: Given) -> Floats:
-    """(K, J) P(every value <= x), given each of K points of what is shared."""
-    below = np.ones((given.n_points, x.size))
-    for i, law in enumerate(laws):
-        below *= 1 - given.tail(i, law.exceeds(x))
-    return below
+def enough_below(laws: Sequence[Marginal], top: int, x: Floats, given: Given) -> Floats:
+    """(K, J) P(at least `top` values <= x), given each of K points of what is shared."""
+    above = (given.tail(i, law.exceeds(x)) for i, law in enumerate(laws))
+    return at_least(top, len(laws), above, (given.n_points, x.size))
+
+
+def at_least(top: int, n: int, above: Iterable[Floats], shape: tuple[int, ...]) -> Floats:
+    """P(at least `top` of n independent events come true), of the shape of all.
+
+    Args:
+        above: of each event the probability that it does not.
+
+    Source:
+        One event after the other, as for the Poisson binomial law.
+    """
+    if top == n:
+        every = np.ones(shape)
+        for miss in above:
+            every *= 1 - miss
+        return every
+    fewer = np.zeros((top, *shape))  # P(0, 1, ... so far)
+    fewer[0] = 1.0
+    for miss in above:
+        fewer[1:] = fewer[1:] * miss + fewer[:-1] * (1 - miss)
+        fewer[0] *= miss
+    enough: Floats = 1 - fewer.sum(axis=0)
+    return enough
 
 
 def _all_reach(laws: Sequence[Marginal], x: Floats, given: Given) -> Floats:

@@ -14,7 +14,7 @@ from worker.core.marginals import FiniteMarginal, first_from
 from worker.core.moments import moments
 from worker.core.posterior import mean, variance
 from worker.core.question import Which
-from worker.core.ranking import NEGLIGIBLE, all_below, grid_of_greatest
+from worker.core.ranking import NEGLIGIBLE, at_least, enough_below, grid_of_last
 from worker.core.shared import Given
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,11 @@ _BLOCK = 1 << 20  # numbers held at once
 
 
 def rough_set_confidence(
-    b: Belief, chosen: Sequence[int], which: Which = "lowest", tolerance: float = 0.0
+    b: Belief,
+    chosen: Sequence[int],
+    which: Which = "lowest",
+    tolerance: float = 0.0,
+    top: int | None = None,
 ) -> float:
     """`ranking.set_confidence`, of simpler laws with every group's exact mean and variance.
 
@@ -36,18 +40,18 @@ def rough_set_confidence(
     ties. Every other metric is normal.
     """
     filled = np.flatnonzero(group_size(b))
-    is_chosen = np.isin(filled, chosen)
+    is_chosen, top = np.isin(filled, chosen), len(chosen) if top is None else top
     if is_chosen.all():
         return 1.0
     if b.metric.kind != "accuracy":
-        return _of_normals(b, filled, is_chosen, which, tolerance)
+        return _of_normals(b, filled, is_chosen, top, which, tolerance)
     counts = _counts(b, filled)
     if which == "highest":
         counts = _mirrored(counts)
     given = given_shared(b, which == "highest", _N_POINTS).of(filled)
     members = _laws(_some(counts, is_chosen))
-    x, edges = grid_of_greatest(members)
-    mass = np.diff(all_below(members, edges, given.of(np.flatnonzero(is_chosen))))
+    x, edges = grid_of_last(members, top)
+    mass = np.diff(enough_below(members, top, edges, given.of(np.flatnonzero(is_chosen))))
     rivals = given.of(np.flatnonzero(~is_chosen))
     reach = _all_reach(_some(counts, ~is_chosen), x - tolerance, rivals)
     return min(1.0, float((mass * reach).sum(axis=1).mean()))
@@ -162,18 +166,20 @@ def _of_normals(
     b: Belief,
     filled: NDArray[np.intp],
     is_chosen: NDArray[np.bool_],
+    top: int,
     which: Which,
     tolerance: float,
 ) -> float:
     centre = mean(b)[filled] if which == "lowest" else -mean(b)[filled]
     sd = np.sqrt(variance(b)[filled]) + _NARROWEST
     low, high = centre[is_chosen] - 6 * sd[is_chosen], centre[is_chosen] + 6 * sd[is_chosen]
-    edges = np.linspace(low.max(), high.max(), _N_EDGES)[:, None]
+    edges = np.linspace(np.sort(low)[top - 1], np.sort(high)[top - 1], _N_EDGES)[:, None]
     given = given_shared(b, which == "highest", _N_POINTS).of(filled)
     above = special.ndtr((centre[is_chosen] - edges) / sd[is_chosen])
     members = given.of(np.flatnonzero(is_chosen))
-    below = np.prod([1 - members.tail(i, tail) for i, tail in enumerate(above.T)], axis=0)
+    tails = (members.tail(i, tail) for i, tail in enumerate(above.T))
+    below = at_least(top, len(above.T), tails, (given.n_points, len(edges)))
     middle = (edges[1:] + edges[:-1]) / 2 - tolerance
     rivals = np.flatnonzero(~is_chosen & (centre - 6 * sd < float(edges[-1, 0])))
-    tails = special.ndtr((centre[rivals] - middle) / sd[rivals]).T
-    return float((np.diff(below) * given.of(rivals).all_tails(tails)).sum(axis=1).mean())
+    reach = special.ndtr((centre[rivals] - middle) / sd[rivals]).T
+    return float((np.diff(below) * given.of(rivals).all_tails(reach)).sum(axis=1).mean())

@@ -1,5 +1,6 @@
 """Whether enough is known, and what is then reported."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -185,20 +186,29 @@ def is_far_from_holding(b: Belief, question: Question, rule: StopRule) -> bool:
     """
     if rule.kind != "mrr" or rule.confidence is None:
         return False
-    order = ranking(b, question.which)
-    if question.top >= order.size or rule.target <= 1 - 1 / (2 * question.top):
+    order, least = ranking(b, question.which), rule.confidence - 1e-9
+    if question.n_named >= order.size:
+        return False
+    nearest = _NEAREST if order.size > _MANY else ()
+    if question.shortlist is not None:  # of which any `top` would do: no pair decides
+        return _is_refuted(b, question, order, least, (1, *nearest))
+    if rule.target <= 1 - 1 / (2 * question.top):
         return False
     last, rival = int(order[question.top - 1]), int(order[question.top])
     below, _, above = region(b, last, rival, question.tolerance)
     beyond = above if question.which == "lowest" else below
-    if 1 - beyond < rule.confidence - 1e-9:
-        return True
-    return order.size > _MANY and _is_refuted(b, question, order, rule.confidence - 1e-9)
+    return 1 - beyond < least or _is_refuted(b, question, order, least, nearest)
 
 
-def _is_refuted(b: Belief, question: Question, order: NDArray[np.intp], confidence: float) -> bool:
-    """Whether some of the rivals alone keep the confidence in the set below `confidence`."""
-    chosen, others = order[: question.top].tolist(), order[question.top :]
+def _is_refuted(
+    b: Belief,
+    question: Question,
+    order: NDArray[np.intp],
+    confidence: float,
+    numbers: Sequence[int],
+) -> bool:
+    """Whether so many of the rivals alone keep the confidence in the set below `confidence`."""
+    chosen, others = order[: question.n_named].tolist(), order[question.n_named :]
     known = moments(b)
     gap = np.abs(known.mean[others] - known.mean[chosen[-1]])
     spread = np.sqrt(known.variance[others] + known.variance[chosen[-1]])
@@ -206,12 +216,19 @@ def _is_refuted(b: Belief, question: Question, order: NDArray[np.intp], confiden
 
     def among(n: int) -> float:
         def plain(of: Belief) -> NDArray[np.float64]:
-            bound = set_confidence(of, chosen, question.which, question.tolerance, nearest[:n])
-            return np.array(bound)
+            return np.array(_set_confidence(of, chosen, question, nearest[:n]))
 
         return float(mixed(b, plain))
 
-    return any(among(n) < confidence for n in _NEAREST)
+    return any(among(n) < confidence for n in numbers)
+
+
+def _set_confidence(
+    b: Belief, chosen: Sequence[int], question: Question, rivals: Sequence[int] | None = None
+) -> float:
+    return set_confidence(
+        b, chosen, question.which, question.tolerance, rivals, min(question.top, len(chosen))
+    )
 
 
 def _are_enough(b: Belief, rule: StopRule, report: _Report, beforehand: Counts | None) -> bool:
@@ -230,27 +247,30 @@ def _identify(
     may_be_rough: bool,
 ) -> _Report:
     order = ranking(b, question.which)
-    if question.top > order.size:
+    if question.n_named > order.size:
         raise ValueError(
-            f"the question asks for {question.top} groups, but only {order.size} have items; "
+            f"the question asks for {question.n_named} groups, but only {order.size} have items; "
             "ask for fewer."
         )
     ranked = tuple(order.tolist())
-    chosen = ranked[: question.top]
+    chosen = ranked[: question.n_named]
     if may_be_rough and is_far_from_holding(b, question, rule):
-        rough = rough_set_confidence(b, chosen, question.which, question.tolerance)
+        rough = rough_set_confidence(b, chosen, question.which, question.tolerance, question.top)
         # it cannot be so high: the rule does not hold
         rough = min(rough, rule.confidence or 1.0)
         return _Report(False, ranked, rough, ranking=ranked, chosen=chosen, is_rough=True)
-    confidence = mrr_confidence(
-        b,
-        order,
-        question.top,
-        question.which,
-        rule.target,
-        question.tolerance,
-        np.random.default_rng(0) if rng is None else rng,
-    )
+    if question.shortlist is not None:
+        confidence = float(mixed(b, lambda of: np.array(_set_confidence(of, chosen, question))))
+    else:
+        confidence = mrr_confidence(
+            b,
+            order,
+            question.top,
+            question.which,
+            rule.target,
+            question.tolerance,
+            np.random.default_rng(0) if rng is None else rng,
+        )
     return _Report(
         holds=_reaches(confidence, rule),
         groups=ranked,

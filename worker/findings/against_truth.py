@@ -20,7 +20,7 @@ from worker.core.stopping import Verdict
 from worker.evidence import group_rows, overall, pair_rows
 from worker.ledger import Standing
 from worker.models.rivals import models_of
-from worker.simulate.findings import is_right, true_region
+from worker.simulate.findings import is_among, is_right, true_region
 from worker.standings import Standings, standings
 
 Floats = NDArray[np.float64]
@@ -234,6 +234,15 @@ def _own_groups(found: Found) -> Held | None:
     return _between(rows, "low", "high", found.values, 0.95) if rows else None
 
 
+def _shortlist(found: Found) -> Held | None:
+    among = found.work.shortlist(found.belief)
+    if among is None:
+        return None
+    order = found.filled
+    is_so = is_among(among.groups, order, found.truth, found.work.question)
+    return Held(np.array([among.confidence]), np.array([is_so]))
+
+
 # By the names under which `worker.findings.published` and the calibration know them.
 STATISTICS: dict[str, Statistic] = {
     "group interval": _groups,
@@ -245,6 +254,7 @@ STATISTICS: dict[str, Statistic] = {
     "confusion entry": _confusion,
     "pair region": _regions,
     "confidence": _confidence,
+    "shortlist": _shortlist,
     "model difference": _differences,
     "model's own group": _own_groups,
 }

@@ -239,7 +239,9 @@ def _identified(plan: Plan, pool: Pool, models: Models) -> Several:
         for name, groups in zip(models.names, models.own_names, strict=True)
         for group in groups
     )
-    question = Question("identify", which=asked.which, top=asked.top, tolerance=asked.tolerance)
+    question = Question(
+        "identify", asked.which, asked.top, tolerance=asked.tolerance, shortlist=asked.shortlist
+    )
     return Several(
         models, pool, question, tuple(views), names, (), side_by_side(tuple(parts), 0),
         tuple(scores), plan.strategy == "random", offered(pool, models),

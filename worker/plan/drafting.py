@@ -188,6 +188,7 @@ question:
   which: lowest                # identify: lowest or highest
   top: 1                       # identify: how many groups
   tolerance: 0.0               # identify: groups closer than this count as equal
+  # shortlist: 2               # identify: name so many groups, among which the answer is
   # compare: all               # compare: all pairs, [cat, dog], or a list of such pairs
   # bins: 10                   # ece: score bins of equal width, or equal_mass(10)
   # costs: costs.csv           # cost: rows true classes, columns predicted; or human, superclass

@@ -86,6 +86,8 @@ class QuestionPlan(PlanPart):
         Pairs | Literal["all"] | None, BeforeValidator(_pairs), AfterValidator(_different)
     ] = None
     tolerance: Annotated[Number, Field(ge=0)] = 0.0
+    # name so many groups, among which the `top` are; None: the `top` themselves
+    shortlist: Annotated[Whole, Field(ge=1)] | None = OPTIONAL
     bins: Annotated[int | str | None, BeforeValidator(_bins)] = None
     costs: Annotated[str | None, BeforeValidator(_costs)] = None
     cost_ratio: Annotated[Number, Field(gt=0)] | None = None
@@ -161,12 +163,16 @@ class QuestionPlan(PlanPart):
                 "which": "highest" if self.metric in _WORST_IS_HIGHEST else "lowest",
                 "top": 1,
                 "tolerance": 0.0,
+                "shortlist": None,
             }
             found.extend(
                 (key, f"only the task identify has it; the task is {self.task}")
                 for key, value in usual.items()
                 if getattr(self, key) != value
             )
+        if self.shortlist is not None and self.shortlist <= self.top:
+            text = f"came {self.shortlist}, expected more than question.top, which is {self.top}"
+            found.append(("shortlist", f"{text}; without it the answer names just these"))
         if self.task == "evaluate" and self.metric != "accuracy":
             text = "the task evaluate has no metric; choose `evaluate.measure`"
             found.append(("metric", f"came {self.metric}, but {text}"))

@@ -15,11 +15,11 @@ def check_question(plan: Plan, pool: Pool) -> None:
     """Check the question of a plan against the groups of its pool.
 
     Raises:
-        PlanError: `question.top` leaves no group out, `question.compare` names a group that is
-            not known or has no items, there are too few groups that have items, or the budget
-            is spent before the stop rule may fire.
+        PlanError: `question.top`, or the shortlist, leaves no group out, `question.compare` names a
+            group that is not known or has no items, there are too few groups that have items, or
+            the budget is spent before the stop rule may fire.
     """
-    task, top = plan.question.task, plan.question.top
+    task, (key, named) = plan.question.task, _named(plan)
     if pool.models is not None:
         _check_models(plan, pool.models)
         return
@@ -33,13 +33,9 @@ def check_question(plan: Plan, pool: Pool) -> None:
                 "least two; group by something else"
             ]
         )
-    if task == "identify" and top >= n_groups:
-        raise PlanError(
-            [
-                f"question.top: came {top}, expected less than the {n_groups} groups that have "
-                f"items{without}"
-            ]
-        )
+    if task == "identify" and named >= n_groups:
+        have = f"the {n_groups} groups that have items{without}"
+        raise PlanError([f"{key}: came {named}, expected less than {have}"])
     if task == "compare":
         compared_pairs(plan, pool)
     if task == "evaluate":
@@ -47,17 +43,25 @@ def check_question(plan: Plan, pool: Pool) -> None:
     _check_budget(plan, pool)
 
 
+def _named(plan: Plan) -> tuple[str, int]:
+    """How many groups an answer names, and the key that says so."""
+    if plan.question.shortlist is not None:
+        return "question.shortlist", plan.question.shortlist
+    return "question.top", plan.question.top
+
+
 def _check_models(plan: Plan, models: Models) -> None:
     """Check what is asked of several models, each in its own groups."""
     if plan.question.task == "compare":
         return
     problems = []
+    key, named = _named(plan)
     for m, name in enumerate(models.names):
         filled = np.unique(models.own[:, m]).size
-        if plan.question.top >= filled:
+        if named >= filled:
             problems.append(
-                f"question.top: came {plan.question.top}, expected less than the {filled} groups "
-                f"of the model {name} that have items"
+                f"{key}: came {named}, expected less than the {filled} groups of the model {name} "
+                "that have items"
             )
     if problems:
         raise PlanError(problems)

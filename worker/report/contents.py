@@ -274,6 +274,7 @@ class Report:
     evaluation: PredictorExperiment | None = None  # of the task evaluate
     evaluation_text: tuple[str, ...] = ()  # what is confused with what
     models: dict[str, Any] | None = None  # `worker.models.rivals.models_of`, of several models
+    shortlist: dict[str, Any] | None = None  # of identify: `evidence.among_row`
     parents: tuple[Family, ...] = ()
     parents_are: str = ""  # site, superclass, or the column's name
     apart: Apart | None = None

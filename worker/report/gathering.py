@@ -20,7 +20,7 @@ from worker.core.entries import confusion_interval
 from worker.core.mixing import mixed
 from worker.core.stopping import Verdict
 from worker.decision import question_of, rule_of, versions
-from worker.evidence import group_rows, pair_rows, rounded, tells_whole
+from worker.evidence import among_row, group_rows, pair_rows, rounded, tells_whole
 from worker.formats import probability
 from worker.judgements.snapshots import taken_together
 from worker.ledger import Header, Ledger
@@ -74,6 +74,8 @@ def gather(
     found = standings(belief)
     groups = _groups(work, belief, group_rows(work, belief, standing, found), verdict)
     said = finding(work, belief, verdict)
+    among, listed = among_row(work, belief, standing)
+    now_said = headline(work, belief, verdict, among)
     curve = reliability(work, belief, standing.tally, records)
     above, apart = families(work, belief, standing.tally, records)
     fates = items(work, ledger, standing)
@@ -93,12 +95,13 @@ def gather(
         started_at=header.started_at,
         revision=standing.revision,
         status=standing.status,
-        text=_text(stop if is_stopped else None, headline(work, belief, verdict), ahead, decisions),
+        text=_text(stop if is_stopped else None, now_said, ahead, decisions),
         is_enough=verdict.reason == "answered"
         or (verdict.reason == "exhausted" and verdict.certain),
         is_certain=verdict.certain,
         confidence=None if verdict.confidence is None else probability(verdict.confidence),
         value=_maybe(verdict.value),
+        shortlist=listed,
         forecast=ahead,
         question=question_of(plan),
         question_text=question_text(work),

@@ -128,11 +128,15 @@ def question_text(work: Assessment) -> str:
     nouns = {"class": "classes", "group": "groups"}[noun]
     if question.task == "identify":
         extreme = words.lowest if question.which == "lowest" else words.highest
-        if question.top == 1:
-            text = f"Which is the {extreme.format(noun)} of {len(work.pool.group_names)}?"
+        n, top = len(work.pool.group_names), question.top
+        if question.shortlist is not None:
+            what = extreme.format(noun) if top == 1 else f"{top} {extreme.format(nouns)}"
+            are = "is" if top == 1 else "are"
+            text = f"Among which {question.shortlist} of {n} {nouns} {are} the {what}?"
+        elif top == 1:
+            text = f"Which is the {extreme.format(noun)} of {n}?"
         else:
-            n = len(work.pool.group_names)
-            text = f"Which are the {question.top} {extreme.format(nouns)} of {n}?"
+            text = f"Which are the {top} {extreme.format(nouns)} of {n}?"
         return " ".join(filter(None, (text, within_text(question))))
     if question.task == "compare":
         if asked.compare == "all":

@@ -147,6 +147,7 @@ def _open_looks(assessment: Assessment, course: Course, until: int) -> list[int]
     if (
         assessment.guard is not None  # then the posterior does not decide
         or rule.confidence is None
+        or q.shortlist is not None  # of which any `top` would do
         or q.top >= first.n_groups
         or rule.target <= 1 - 1 / (2 * q.top)  # another set than the right one would do
     ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,17 +12,20 @@ from worker.core.anytime.guarantee import ends, misses
 from worker.core.belief import Belief, group_share, group_size
 from worker.core.marginals import SLACK
 from worker.core.posterior import interval, whole
+from worker.core.question import Question, StopRule
 from worker.core.ranking import mrr
 from worker.core.stopping import Verdict
 from worker.simulate.truths import estimates
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Floats) -> bool:
     """Whether the pool bears out what the verdict claims.
 
-    identify: the reported ranking reaches the rule's mean reciprocal rank; a tied set is right.
+    identify: the reported ranking reaches the rule's mean reciprocal rank, or the shortlist has the
+    groups that are asked for in it; a tied set is right.
     compare: every pair's true difference lies in the reported region.
     estimate: the true root mean squared error is within the target (rmse), or every group's true
     value is in its 95% interval, or in its band that holds at any time (width; of a confusion
@@ -35,10 +40,7 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
     if belief.parts:
         return _are_right(assessment, verdict, belief, truth)
     if question.task == "identify":
-        reached = mrr(
-            verdict.ranking, truth[None], question.top, question.which, question.tolerance
-        )
-        return bool(reached[0] >= rule.target - SLACK)
+        return _is_identified(question, rule, verdict.ranking, truth)
     if question.task == "compare":
         return all(
             pair.region == true_region(truth[pair.g1] - truth[pair.g2], question.epsilon)
@@ -71,12 +73,38 @@ def _are_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: 
     for part in belief.parts:
         end = begin + part.n_groups
         own = ranking[(ranking >= begin) & (ranking < end)] - begin
-        values = truth[None, begin:end]
-        reached = mrr(own, values, question.top, question.which, question.tolerance)
-        if reached[0] < assessment.rule.target - SLACK:
+        if not _is_identified(question, assessment.rule, own, truth[begin:end]):
             return False
         begin = end
     return True
+
+
+def _is_identified(
+    question: Question, rule: StopRule, ranking: Sequence[int] | Ints, truth: Floats
+) -> bool:
+    if question.shortlist is not None:
+        return is_among(ranking[: question.shortlist], ranking, truth, question)
+    reached = mrr(ranking, truth[None], question.top, question.which, question.tolerance)
+    return bool(reached[0] >= rule.target - SLACK)
+
+
+def is_among(
+    chosen: Sequence[int] | Ints,
+    ranking: Sequence[int] | Ints,
+    truth: Floats,
+    question: Question,
+) -> bool:
+    """Whether the groups that are asked for are among the chosen ones; of tied ones any.
+
+    Args:
+        ranking: all groups with items.
+    """
+    values = truth if question.which == "lowest" else -truth
+    rest = np.setdiff1d(np.asarray(ranking), np.asarray(chosen))
+    if not rest.size:
+        return True
+    last = np.sort(values[np.asarray(chosen)])[question.top - 1]
+    return bool(last <= values[rest].min() + question.tolerance + SLACK)
 
 
 def rms_error(belief: Belief, truth: Floats) -> float:

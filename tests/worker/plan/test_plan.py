@@ -295,6 +295,8 @@ def test_the_stop_rule_must_be_one_of_the_task(tmp_path, question, stop, reason)
         ({"task": "identify", "compare": "all"}, "question.compare: only the task compare"),
         ({"task": "compare", "compare": "all", "top": 2}, "question.top: only the task identify"),
         ({"task": "estimate", "which": "highest"}, "question.which: only the task identify"),
+        ({"task": "estimate", "shortlist": 2}, "question.shortlist: only the task identify"),
+        ({"task": "identify", "top": 2, "shortlist": 2}, "expected more than question.top"),
         ({"task": "compare", "compare": [1, 2]}, "quotes"),
         ({"task": "compare", "compare": ["a"]}, "expected [group, group]"),
         ({"task": "compare", "compare": ["a", "a"]}, "two different groups"),

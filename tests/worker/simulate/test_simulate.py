@@ -30,7 +30,7 @@ from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth
 from worker.simulate.cases import Asked, Case, prepare, replay_run
-from worker.simulate.findings import is_right, true_region
+from worker.simulate.findings import is_among, is_right, true_region
 from worker.simulate.measuring import Measures, Run, Stop, as_run, log_steps, looks
 from worker.simulate.plainly import is_plain
 from worker.simulate.replay import labels, replay, run_seed, shuffled
@@ -279,6 +279,17 @@ def test_a_named_group_is_right_if_it_is_the_lowest_or_tied_with_it(small):
     assert not is_right(assessment, verdict, belief, truth)
     tolerant = replace(assessment, question=Question("identify", tolerance=0.15))
     assert is_right(tolerant, verdict, belief, truth)
+
+
+def test_a_shortlist_is_right_if_the_groups_asked_for_are_in_it():
+    question = Question("identify", shortlist=2)
+    assert is_among((2, 0), (0, 1, 2, 3), np.array([0.1, 0.2, 0.3, 0.4]), question)
+    assert not is_among((2, 3), (0, 1, 2, 3), np.array([0.1, 0.2, 0.3, 0.4]), question)
+    assert is_among((2, 3), (0, 1, 2, 3), np.array([0.1, 0.2, 0.1, 0.4]), question)  # tied
+    two = replace(question, top=2, shortlist=3)
+    assert not is_among((0, 2, 3), (0, 1, 2, 3), np.array([0.1, 0.2, 0.3, 0.4]), two)
+    highest = replace(question, which="highest")
+    assert is_among((2, 3), (0, 1, 2, 3), np.array([0.1, 0.2, 0.3, 0.4]), highest)
 
 
 def test_a_comparison_is_right_if_every_pair_lies_where_it_was_said_to(tmp_path):

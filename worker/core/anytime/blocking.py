@@ -85,13 +85,14 @@ def _blocks_set(
     b: Belief, e: Ends, question: Question, is_open: NDArray[np.bool_], rng: Rng
 ) -> tuple[int, int]:
     order = ranking(b, question.which)
-    chosen, others = order[: question.top], order[question.top :]
+    chosen, others = order[: question.n_named], order[question.n_named :]
     ends_of = (_HIGH, _LOW) if question.which == "lowest" else (_LOW, _HIGH)
     worst = (e.high, e.low) if question.which == "lowest" else (-e.low, -e.high)
     in_set, rivals = chosen[is_open[chosen]], others[is_open[others]]
     if others.size:
+        last = np.partition(worst[0][chosen], question.top - 1)[question.top - 1]
         over = worst[0][in_set] > worst[1][others].min() + question.tolerance
-        under = worst[1][rivals] < worst[0][chosen].max() - question.tolerance
+        under = worst[1][rivals] < last - question.tolerance
         if over.any() or under.any():
             in_set, rivals = in_set[over], rivals[under]
         else:  # what blocks is on its way, or lost: then the next to block

@@ -52,11 +52,12 @@ class Ends:
 def misses(b: Belief, question: Question, miss: float) -> tuple[float, float]:
     """How improbable a group's low end and its high end must each be, for the claim to be safe.
 
-    Identify, lowest: let S* be the true set. A wrong claim S has a group j of S* outside of it and
-    a group i of S that is not in S*, with a value of i above that of j; so the low end of j or the
-    high end of i is wrong. Either of the `top` low ends of S*, one fixed set, or one of the others'
-    high ends: the many groups that must be shown to be out do not share the miss among them. The
-    two sides share it by how many groups need each.
+    Identify, lowest: let S* be the true set. A wrong claim S has a group j of S* outside of it and,
+    of the `top` groups of S with the lowest high ends, one i that is not in S*, with a value of i
+    above that of j; so the low end of j or the high end of i is wrong. Either of the `top` low ends
+    of S*, one fixed set, or one of the others' high ends: the many groups that must be shown to be
+    out do not share the miss among them. The two sides share it by how many groups need each. It is
+    so for a list S of more than `top` groups, too.
     """
     n = int(np.count_nonzero(group_size(b)))
     if question.task == "estimate":
@@ -102,13 +103,16 @@ def ends(b: Belief, unknown: Counts, guard: Guard, miss_low: float, miss_high: f
 
 
 def is_identified(b: Belief, e: Ends, chosen: Sequence[int], question: Question) -> bool:
-    """Whether `chosen` are the most extreme groups, to within the tolerance, whatever the rest is.
+    """Whether the `top` groups are among `chosen`, to within the tolerance, whatever the rest is.
 
     Args:
         e: ends at the `misses` of the question.
     """
     mine, others = sides(b, e, chosen, question)
-    return others.size == 0 or float(mine.max()) <= float(others.min()) + question.tolerance + SLACK
+    if not others.size:
+        return True
+    last = float(np.partition(mine, question.top - 1)[question.top - 1])
+    return last <= float(others.min()) + question.tolerance + SLACK
 
 
 def sides(b: Belief, e: Ends, chosen: Sequence[int], question: Question) -> tuple[Floats, Floats]:

@@ -25,7 +25,8 @@ def telling(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
     of Var(V) that y is expected to take away. Half of the product is, to second order, the mutual
     information of y and A, in nats. So the worth of a label is drop * corr(V, A)^2 / Var(V).
 
-    Identify: A is that the group lies on the wrong side of the boundary of the reported set.
+    Identify: A is that the group lies on the wrong side of the boundary of the reported set; of a
+    list with room to spare, that it does where too few of the others are on the right one.
     Compare: A is the region of each pair's difference; what the pairs of a group tell is added up.
     Values are normal, with their exact means and variances, and move together by what groups share.
 
@@ -43,7 +44,7 @@ def _of_set(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
     """The boundary is drawn: the set's worst group for others, the best of these for the set's."""
     worth: Floats = np.zeros(belief.n_groups)
     groups = np.flatnonzero(group_size(belief))
-    if question.top >= groups.size:
+    if question.n_named >= groups.size:
         return worth
     groups, is_in = _near(known, groups, question)
     mean = known.mean[groups] if question.which == "lowest" else -known.mean[groups]
@@ -56,16 +57,27 @@ def _of_set(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
     expected = mean + sd * (z[:, groups.size :] @ load.T)  # given what is shared
     own = sd * own_part(load)
     drawn = expected + own * z[:, : groups.size]
-    last, rival = drawn[:, is_in].max(axis=1), drawn[:, ~is_in].min(axis=1)
+    rival = drawn[:, ~is_in].min(axis=1)
+    last = np.partition(drawn[:, is_in], question.top - 1, axis=1)[:, question.top - 1]
     boundary = np.where(is_in, rival[:, None], last[:, None])
     boundary += np.where(is_in, question.tolerance, -question.tolerance)
     away = (boundary - expected) / own
     tail, is_below = special.ndtr(-np.abs(away)), away > 0
-    below = np.where(is_below, 1 - tail, tail).mean(axis=0)
-    above = np.where(is_below, tail, 1 - tail).mean(axis=0)
-    density = np.exp(-(away**2) / 2).mean(axis=0) / np.sqrt(2 * np.pi)
-    worth[groups] = density**2 / np.maximum(below * above, _LEAST) / sd**2
+    is_right, matters = is_below == is_in, _matters(drawn, boundary, is_in, question.top)
+    wrong = (np.where(is_right, tail, 1 - tail) * matters).mean(axis=0)
+    right = (np.where(is_right, 1 - tail, tail) * matters).mean(axis=0) + 1 - matters.mean(axis=0)
+    density = (np.exp(-(away**2) / 2) * matters).mean(axis=0) / np.sqrt(2 * np.pi)
+    worth[groups] = density**2 / np.maximum(wrong * right, _LEAST) / sd**2
     return worth
+
+
+def _matters(
+    drawn: Floats, boundary: Floats, is_in: NDArray[np.bool_], top: int
+) -> NDArray[np.bool_]:
+    """(S, g) whether the side of a named group matters: fewer than `top` others are right."""
+    is_right = (drawn < boundary) & is_in
+    others: NDArray[np.bool_] = is_right.sum(axis=1, keepdims=True) - is_right < top
+    return others | ~is_in
 
 
 def _near(
@@ -76,14 +88,16 @@ def _near(
     Of more than 1,000: what the others tell is next to nothing, and would take most of the time.
     """
     mean = known.mean[groups] if question.which == "lowest" else -known.mean[groups]
-    at = np.argpartition(mean, [question.top - 1, question.top])
+    n = question.n_named
+    at = np.argpartition(mean, [n - 1, n])
     is_in = np.zeros(groups.size, dtype=bool)
-    is_in[at[: question.top]] = True
+    is_in[at[:n]] = True
     if groups.size <= _MOST:
         return groups, is_in
-    boundary = (mean[at[question.top - 1]] + mean[at[question.top]]) / 2
+    boundary = (mean[at[n - 1]] + mean[at[n]]) / 2
     away = np.abs(mean - boundary) / np.sqrt(known.variance[groups] + _NARROWEST)
-    away[at[[question.top - 1, question.top]]] = 0.0  # one of each side is always there
+    # the `top` first ones, of which one is the boundary of the others, and one of these
+    away[np.argpartition(mean, question.top - 1)[: question.top]] = away[at[[n - 1, n]]] = 0.0
     near = np.sort(np.argpartition(away, _MOST)[:_MOST])
     return groups[near], is_in[near]
 
