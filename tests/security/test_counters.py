@@ -13,6 +13,7 @@ from worker.ledger import Standing
 from worker.moving import pack
 from worker.schedule import look_around
 from worker.service.embedded import server
+from worker.service.logs import at_work
 from worker.service.office import Office
 from worker.service.settings import Settings
 from worker.status import status_of
@@ -63,7 +64,8 @@ def test_a_count_that_is_none_is_said_moves_nothing_and_disturbs_no_other(
     kept = moved(office)
 
     jobs.open_office(office)
-    jobs.advance("bad")
+    with at_work(assessment="bad"):
+        jobs.advance("bad")
 
     assert moved(office) == kept
     assert "cannot be read" in bad.ledger.notes()["error"]

@@ -60,14 +60,16 @@ def test_it_prints_json_and_nothing_else(assay, tmp_path):
 
 def test_it_says_how_much_of_what_would_be_published_is_true(assay, tmp_path):
     plan = write_plan(tmp_path)
-    asked = ("--truth", "truth", "--strategies", "assay", "--runs", 4, "--at", "20,50")
+    asked = ("--truth", "truth", "--strategies", "assay", "--runs", 4, "--at", "20,40,50")
     done = assay("simulate", plan, *asked, "--processes", 1, "--json")
     assert done.exit_code == 0, done.stderr
 
     (result,) = json.loads(done.stdout)["results"]
     found = {(row["what"], row["labels"]): row for row in result["held"]}
+    assert ("overall interval", 20) not in found  # nothing is told of the whole pool yet
+    assert ("group interval", 20) in found
     for what in ("group interval", "overall interval", "rank interval"):
-        for labels in (20, 50, None):  # None: at the stop
+        for labels in (40, 50, None):  # None: at the stop
             row = found[what, labels]
             assert row["said"] == pytest.approx(0.95)
             assert 0 <= row["came"] <= 1
