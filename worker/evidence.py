@@ -118,9 +118,9 @@ def tells_whole(assessment: Assessment, belief: Belief) -> bool:
     """
     if assessment.several is not None:
         return bool(assessment.several.asked)
-    if assessment.question.task == "identify" and assessment.meaning.metric.kind == "ece":
-        return False
     if assessment.question.task == "identify":
+        if assessment.meaning.metric.kind == "ece":
+            return False
         return int(group_labelled(belief).sum()) >= min(_FEWEST, int(group_size(belief).sum()))
     compared = set(np.ravel(assessment.question.pairs).tolist())
     return not compared or set(np.flatnonzero(assessment.pool.group_size).tolist()) <= compared

@@ -51,6 +51,7 @@ WAYS = (
         has_scores=False,
     ),
     Way("identify, any time", {"question": IDENTIFY, "stop": {"guarantee": "anytime"}}, _TEN),
+    Way("identify, list of two", {"question": IDENTIFY | {"shortlist": 2}}, _TEN),
     Way("identify 3 highest", {"question": IDENTIFY | {"which": "highest", "top": 3}}, _TEN),
     Way("estimate", {"question": ESTIMATE, "stop": RMSE}),
     Way(

@@ -226,9 +226,7 @@ def _is_refuted(
 def _set_confidence(
     b: Belief, chosen: Sequence[int], question: Question, rivals: Sequence[int] | None = None
 ) -> float:
-    return set_confidence(
-        b, chosen, question.which, question.tolerance, rivals, min(question.top, len(chosen))
-    )
+    return set_confidence(b, chosen, question.which, question.tolerance, rivals, question.top)
 
 
 def _are_enough(b: Belief, rule: StopRule, report: _Report, beforehand: Counts | None) -> bool:
