@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.calibration.made import is_there
 from tests.calibration.page import page, summed_up, text_of
-from tests.calibration.rows import Row
+from tests.calibration.rows import Row, over_pools
 from tests.calibration.trying import LONG, SHORT, UNTIL, Job, every_job, rows_of
 from worker.simulate.spread import follow
 
@@ -49,6 +49,7 @@ def main() -> None:
                 f"{len(found)} rows, {failing} fail\n"
             )
     missing = [f"{job.way} | {job.kind}" for job in wanted if not is_there(job.kind)]
+    rows += over_pools(rows)
     means = summed_up(rows)
     (FOLDER / f"{asked.name}.html").write_text(page(rows, means, missing), encoding="utf-8")
     sys.stdout.write(text_of(rows, means, missing, asked.all))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.calibration.rows import row_of
+from tests.calibration.rows import over_pools, row_of
 from tests.calibration.trying import SHORT, Job, rows_of
 
 
@@ -36,3 +36,13 @@ def test_claims_on_truths_of_the_model_may_not_be_right_less_often_than_they_say
     found = [(0.95, 1, 1)] * 88 + [(0.95, 0, 1)] * 12
     assert not row_of("identify", "b one rate", "claim of 0.95", 0, found).fails
     assert row_of("identify", "a model", "claim of 0.95", 0, found * 4).fails
+
+
+def test_what_is_not_claimed_of_a_real_pool_is_judged_over_pools():
+    # .5 is said of ten pools: right in all runs of every second one, or in none of any
+    never, always = [(0.5, 0, 1)] * 40, [(0.5, 1, 1)] * 40
+    wrong = [row_of("identify", f"g {n}", "confidence", 20, never) for n in range(10)]
+    mixed = wrong[:5] + [row_of("identify", f"g {n}", "confidence", 20, always) for n in range(5)]
+    assert not [row for row in wrong if row.fails]
+    assert [row.fails for row in over_pools(wrong) + over_pools(mixed)] == [True, False]
+    assert row_of("identify", "g 1", "claim of 0.95", 0, [(0.95, 0, 1)] * 40).fails
