@@ -8,8 +8,9 @@ overconfident or underconfident classifier is corrected after some tens of label
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
 
 from worker.core.hyperparameters import Fit, Hyperparameters, Scores, curve_places, unfitted
 from worker.core.likelihood import (
@@ -204,7 +205,7 @@ def fit_to(seen: Evidence) -> tuple[Fit, float]:
         return unfitted(seen.weak), 0.0
     # The likelihood may have several peaks: to which of them it goes is decided here.
     n = len(seen.weak)
-    found = optimize.minimize(
+    found = scipy.optimize.minimize(
         loss, np.zeros(n), args=(seen,), jac=True, method="L-BFGS-B", bounds=[(-_FAR, _FAR)] * n,
         options={"gtol": _NEAR},
     )  # fmt: skip

@@ -7,8 +7,8 @@ several items, work out anew what belongs to that group only.
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 
 from worker.core.belief import Belief, cells_of, filled_groups, group_size
 from worker.core.calibration import calibration_error
@@ -101,7 +101,9 @@ def _side_by_side(of: list[Moments]) -> Moments:
     def all_of(name: str) -> Floats:
         return np.concatenate([getattr(one, name) for one in of])
 
-    moved, rate_moved = (block_diag(*(getattr(one, name) for one in of)) for name in _MOVED)
+    moved, rate_moved = (
+        scipy.linalg.block_diag(*(getattr(one, name) for one in of)) for name in _MOVED
+    )
     return Moments(
         all_of("mean"), all_of("variance"), all_of("drop"), all_of("rate"), all_of("weight"),
         all_of("between"), moved, rate_moved,
