@@ -12,11 +12,12 @@ BIN := .venv/bin
 demo: .venv/ready ## a real assessment from start to decision (--by-hand, --keep: make demo ARGS=--keep)
 	$(BIN)/assay demo $(ARGS)
 
-# Most of the time of a test with servers is waiting, so there are more at once than cores.
+# Most of the time of a test with servers is waiting, so there are more at once than cores; threads
+# of numpy's beside them only wait for each other.
 TESTS_AT_ONCE ?= 4
 test: .venv/ready ## all tests, with a real Label Studio and a real Valkey
 	$(BIN)/python -m tests.machine
-	$(BIN)/python -m pytest -n $(TESTS_AT_ONCE) --dist loadfile --no-loadscope-reorder $(ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTS_AT_ONCE) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-long: .venv/ready ## what takes an hour or installs a system: deployment for real, fault run, fuzz, compatibility
 	$(BIN)/python -m tests.machine --long

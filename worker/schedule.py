@@ -29,10 +29,10 @@ STUCK_S = 15.0
 # Ended assessments are looked at more seldom: late labels are rare, and webhooks still wake.
 ENDED_EVERY = 10
 # Where nothing changed for so long it is quiet. More quiet ones than are asked for in one round
-# take turns, or those that people are at would wait behind them; each comes every sixth round at
-# least. Webhooks wake at once.
+# take turns, or those that people are at would wait behind them; each comes once a minute at least.
+# Webhooks wake at once.
 QUIET_S = 60.0
-QUIET_AT_ONCE, QUIET_EVERY = 50, 6
+QUIET_AT_ONCE, QUIET_EVERY = 50, 20
 # A report or a delivery that is still due is asked for again after so long.
 AGAIN_S = 20.0
 # A key that lives as long as some watcher does.

@@ -11,10 +11,18 @@ from tests.live.service import Service, service
 
 
 @pytest.fixture(scope="module")
-def running(
+def up(
     tmp_path_factory: pytest.TempPathFactory, label_studio: LabelStudioServer
 ) -> Iterator[Service]:
-    """A receiver, a watcher and two workers, shared by the assessments of a module."""
-    with service(tmp_path_factory.mktemp("home"), label_studio) as up:
-        up.spawn_all("--workers", "2")
-        yield up
+    """A receiver, a watcher and two workers, shared by the tests of a module."""
+    with service(tmp_path_factory.mktemp("home"), label_studio) as kept:
+        kept.spawn_all("--workers", "2")
+        yield kept
+
+
+@pytest.fixture
+def running(up: Service) -> Iterator[Service]:
+    """What is `up`; afterwards it asks Label Studio for nothing that this test began."""
+    yield up
+    for assessment in up.office.ids():
+        up.office.forget(assessment)

@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 from connector.local import LabelStudioServer
 from connector.tethered import tied
+from tests import commands
+from tests.commands import Said
 from worker.judgements.records import Record, load
 from worker.judgements.rules import Rules
 from worker.service.embedded import embedded_url
@@ -28,18 +30,8 @@ Json = dict[str, Any]
 
 # Longer than a worker's lease, which a killed worker takes with it.
 PATIENCE_S = 300.0
-COMMAND_TIMEOUT_S = 300.0
 # Settings of ours that a test must not inherit.
 _OURS = ("LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY", "REDIS_URL", "ASSAY_STATE_URL")
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a command printed, and its exit code."""
-
-    code: int
-    out: str
-    err: str
 
 
 @dataclass(slots=True)
@@ -55,15 +47,7 @@ class Service:
 
     def run(self, *arguments: str, **more: str) -> Said:
         """Run one command to its end, with `more` in its environment."""
-        done = subprocess.run(
-            _command(*arguments),
-            env=self.env | more,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_TIMEOUT_S,
-            check=False,
-        )
-        return Said(done.returncode, done.stdout, done.stderr)
+        return commands.run(arguments, self.env | more)
 
     def json(self, *arguments: str) -> Any:
         """Run one command that must succeed; return the JSON that it prints."""
@@ -80,7 +64,7 @@ class Service:
         self.home.mkdir(parents=True, exist_ok=True)
         with (self.home / f"{arguments[0]}.log").open("ab") as log:
             process = subprocess.Popen(
-                tied(_command(*arguments)),
+                tied([sys.executable, "-m", "worker.cli", *arguments]),
                 env=self.env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -107,7 +91,7 @@ class Service:
         """Signal a process of ours and wait until it is gone."""
         if process.poll() is None:
             process.send_signal(number)
-        process.wait(COMMAND_TIMEOUT_S)
+        process.wait(commands.TIMEOUT_S)
         self.processes.remove(process)
 
     def close(self) -> None:
@@ -181,7 +165,3 @@ def eventually(look: Callable[[], Found | None], patience_s: float = PATIENCE_S)
         assert time.monotonic() < deadline, f"after {patience_s:.0f} s there is still {found!r}"
         time.sleep(0.1)
     return found
-
-
-def _command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "worker.cli", *arguments]

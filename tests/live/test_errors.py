@@ -15,8 +15,9 @@ import pytest
 
 from connector.labels import write_config
 from connector.local import LabelStudioServer, free_port
+from tests.commands import Said
 from tests.live.pools import GROUPS, SignUp, Trial, insects, project_of
-from tests.live.service import Said, Service, eventually
+from tests.live.service import Service, eventually
 
 pytestmark = pytest.mark.live
 

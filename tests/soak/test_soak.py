@@ -19,6 +19,7 @@ def test_under_faults_nothing_is_lost_or_counted_twice(tmp_path: Path) -> None:
     assert sum(map(len, report.recovery_s.values())) >= 4
 
 
+@pytest.mark.long
 def test_blind_increments_are_found_out(tmp_path: Path) -> None:
     """The same run of an Assay that is broken on purpose: the verdict can fail."""
     report = run(tmp_path, 30, seed=2, module="tests.soak.broken")

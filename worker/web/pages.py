@@ -24,7 +24,8 @@ from worker.web.sight import Crew, Sight, Traffic
 from worker.wording import guarantee_means
 
 # A running assessment that nobody read for so long stands still.
-UNREAD_S = 30.0
+# Of many that are quiet each is read once a minute (worker.schedule).
+UNREAD_S = 90.0
 # More rows make a page slow on a phone; the JSON has all.
 MOST_GROUPS = 1000
 
