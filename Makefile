@@ -30,7 +30,7 @@ check: .venv/ready ## lint, format, types
 	$(BIN)/mypy
 
 bench: .venv/ready ## the numbers of the README, as measured here
-	$(BIN)/python -m tests.bench $(ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.bench $(ARGS)
 
 bench-paper: .venv/ready ## the paper's tables beside Assay's, as a page under .assay (ARGS="--ours 200": hours)
 	$(BIN)/python -m tests.bench.paper $(ARGS)

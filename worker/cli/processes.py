@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 from threading import Event
@@ -10,6 +11,7 @@ import click
 
 from connector.settings import is_address
 from worker.cli.parts import LOGS, office_here, say
+from worker.service.settings import ONE_THREAD
 
 PORT = click.IntRange(0, 65535)
 SECONDS = click.FloatRange(min=0.05)
@@ -28,6 +30,8 @@ def _stop_event() -> Event:
 @LOGS
 def worker(burst: bool) -> None:
     """Take turns of the loop as they are asked for (run as many as you like)."""
+    for name, one in ONE_THREAD.items():
+        os.environ.setdefault(name, one)
     from worker.jobs import work
 
     with office_here() as office:

@@ -19,6 +19,9 @@ SECRETS = (
     "ASSAY_STATE_URL",
     "ASSAY_POOL_STORE",
 )
+# numpy's linear algebra reads them when it is imported. Where several of our processes run, its
+# threads would only wait for those of the others.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from connector.tethered import tie_to
 from worker.errors import AssayError
 from worker.pool import publish
 from worker.service.office import Office
+from worker.service.settings import ONE_THREAD
 from worker.simulate.cases import Case, replay_run
 from worker.simulate.measuring import Run, as_run
 
@@ -37,8 +38,6 @@ JOB_TIMEOUT_S = 1800  # one run; a slow strategy takes a minute on a large pool
 PATIENCE_S = 60.0
 _POLL_S = 0.25
 _AT_ONCE = 500  # jobs looked at in one poll
-# numpy's linear algebra would start as many threads in each of our processes.
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class RunFailed(AssayError):
@@ -82,14 +81,14 @@ def here(cases: Sequence[Case], n_runs: int, n_processes: int | None = None) -> 
 @contextmanager
 def _processes(n_processes: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that end at once when the block is left before its end, as by Ctrl-C."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
     others = set(multiprocessing.active_children())
     # Forking a process with threads, such as pyarrow's, may hang.
     context = multiprocessing.get_context("spawn")
     executor = ProcessPoolExecutor(
         n_processes, context, initializer=follow, initargs=(os.getpid(),)
     )
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    os.environ.update(ONE_THREAD)
     try:
         yield executor
     except BaseException:
