@@ -45,7 +45,7 @@ def watch(office: Office, interval_s: float, stop: Event) -> None:
     while not stop.is_set():
         began = time.monotonic()
         try:
-            look_around(office, rounds)
+            look_around(office, rounds, interval_s / 2)
         except RedisError as error:
             log.warning("the server that keeps the state: %s; trying again", why_no_writes(error))
             stop.wait(1.0)
@@ -53,26 +53,34 @@ def watch(office: Office, interval_s: float, stop: Event) -> None:
         stop.wait(max(0.0, interval_s - (time.monotonic() - began)))
 
 
-def look_around(office: Office, rounds: int) -> None:
-    """Wake what is due in this round."""
+def look_around(office: Office, rounds: int, fresh_s: float = 0.0) -> None:
+    """Wake what is due in this round, but for what a webhook had read within `fresh_s` seconds."""
     office.state.set(HEARTBEAT, rounds, ex=60)
     seen = dict(glances(office.state, office.ids()))
     quiet_every = _quiet_every(one for one in seen.values() if isinstance(one, Glance))
-    looked = office.each(lambda one: _look_at(office, one, seen[one], rounds, quiet_every), seen)
+    looked = office.each(
+        lambda one: _look_at(office, one, seen[one], rounds, quiet_every, fresh_s), seen
+    )
     for assessment, found in looked:
         if isinstance(found, AssayError) and rounds % ENDED_EVERY == 0:
             log.warning("%s: %s", assessment, found)
 
 
 def _look_at(
-    office: Office, assessment: str, glance: Glance | Exception, rounds: int, quiet_every: int
+    office: Office,
+    assessment: str,
+    glance: Glance | Exception,
+    rounds: int,
+    quiet_every: int,
+    fresh_s: float,
 ) -> None:
     if isinstance(glance, Exception):
         raise glance
     every = ENDED_EVERY if glance.status == "stopped" else quiet_every if _is_quiet(glance) else 1
-    if (crc32(assessment.encode()) + rounds) % every == 0:
+    unread_s = abs(time.time() - glance.polled_at)
+    if (crc32(assessment.encode()) + rounds) % every == 0 and unread_s >= fresh_s:
         office.wake(assessment)
-        if abs(time.time() - glance.polled_at) > STUCK_S * every:
+        if unread_s > STUCK_S * every:
             office.nudge(assessment, STUCK_S)
     if glance.header is not None:
         plan = stored_plan(Header.load(glance.header).plan)

@@ -160,7 +160,7 @@ def _watch(office: Office, over: threading.Event, rounds: list[float]) -> None:
     """Go round as `assay watch` does; note how long each round takes."""
     while not over.wait(WATCHER_S):
         began = time.perf_counter()
-        look_around(office, len(rounds))
+        look_around(office, len(rounds), WATCHER_S / 2)
         rounds.append(time.perf_counter() - began)
 
 

@@ -94,6 +94,15 @@ def test_one_that_people_are_at_is_woken_in_every_round_whatever_clock_is_ahead(
         assert f"advance-{assessment_id}-0" in begun.job_ids
 
 
+@pytest.mark.parametrize(("read_s", "is_woken"), [(1.0, False), (2.0, True), (-2.0, True)])
+def test_one_that_a_webhook_had_read_a_moment_ago_waits_for_the_next_round(
+    office, begun, assessment_id, read_s, is_woken
+):
+    office.ledger(assessment_id).note(polled_at=time.time() - read_s)
+    look_around(office, 1, 1.5)
+    assert (f"advance-{assessment_id}-0" in begun.job_ids) == is_woken
+
+
 @pytest.mark.parametrize("key", ["meta", "notes"])
 def test_one_that_cannot_be_read_keeps_no_other_from_its_turn(
     office, begun, assessment_id, key, caplog
