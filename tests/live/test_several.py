@@ -19,7 +19,7 @@ MOST = 150
 
 def shared_trial(folder: Path, annotation: str) -> Trial:
     """The insects, each judged by several people, with gold items among them."""
-    trial = insects(folder, stop="{mrr: {confidence: 0.9}, budget: 30}")
+    trial = insects(folder, stop="{mrr: {confidence: 0.8}, budget: 30}")
     rows = "".join(f"{item},a photo of {item},{label}\n" for item, label in GOLD.items())
     trial.plan.with_name("gold.csv").write_text("item_id,text,label\n" + rows, encoding="utf-8")
     text = trial.plan.read_text(encoding="utf-8")

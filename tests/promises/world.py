@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import current_thread
 from typing import Any, Literal, cast
 
 from hypothesis import strategies as st
@@ -63,6 +64,9 @@ class Process:
     is_dead: bool = False
 
     def does(self, name: str, call: Callable[[], Any]) -> Any:
+        if current_thread().name.startswith("lease "):
+            # A beat comes when it comes: it is no step of the turn, and ends with the process.
+            return None if self.is_dead else call()
         if self.is_dead:
             raise Killed
         self.calls.append(name)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.live
 
 
 def test_under_faults_nothing_is_lost_or_counted_twice(tmp_path: Path) -> None:
-    report = run(tmp_path, 120, seed=2)
+    report = run(tmp_path, 90, seed=2)
     assert report.is_right, table(report)
     assert report.events.total() > 50
     assert sum(map(len, report.recovery_s.values())) >= 4
