@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 .venv/ready: pyproject.toml deploy/constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-compile --constraint deploy/constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint deploy/constraints.txt --editable '.[dev]'
 	touch .venv/ready
 
 demo: .venv/ready ## a real assessment from start to decision (--by-hand, --keep: make demo ARGS=--keep)

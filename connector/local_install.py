@@ -72,7 +72,7 @@ def ensure_installed(say: Say = quiet) -> Path:
         log = release_folder() / "install.log"
         log.unlink(missing_ok=True)
         _run([sys.executable, "-m", "venv", str(venv)], log)
-        pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--no-input", "--no-compile"]
+        pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--no-input"]
         _run([*pip, f"label-studio=={LABEL_STUDIO_VERSION}"], log)
         (venv / "complete").touch()
     return command
