@@ -1,5 +1,7 @@
 """Calibration error: a sum of absolute gaps between scores and accuracies, bin by bin."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
@@ -9,6 +11,7 @@ from worker.core.parts import Part, part_of
 
 Floats = NDArray[np.float64]
 
+_NEVER = 1e-300  # the chance of a node that is not to be taken: one of 0 has no logarithm
 SURE = 1e6  # pseudo-counts of a stratum of a calibrated classifier: its rate is its mean score
 
 
@@ -45,6 +48,18 @@ def calibration_error(b: Belief, part: Part, cells: slice) -> tuple[Floats, Floa
     return mean, total, slope[bin_of]
 
 
+def is_off(b: Belief) -> NDArray[np.bool_]:
+    """(U,) which nodes are not the calibrated classifier; all where only such are left."""
+    nodes: NDArray[np.bool_] = (b.alpha + b.beta).max(axis=0) < SURE
+    return nodes if nodes.any() else ~nodes
+
+
+def not_calibrated(b: Belief) -> Belief:
+    """The belief in a pool's ECE if the classifier is not calibrated."""
+    node = np.where(is_off(b), b.node, _NEVER)
+    return replace(b, node=node / node.sum(), _memo={})
+
+
 def errors_expected(b: Belief, said: float) -> Floats:
     """(2,) expected squared error of `said` for a pool's ECE: by the posterior; if not calibrated.
 
@@ -56,8 +71,5 @@ def errors_expected(b: Belief, said: float) -> Floats:
     share = (part.size / group_size(b).sum())[:, None]
     error = (share**2 * variance).sum(axis=0) + ((share * mean).sum(axis=0) - said) ** 2
     weight = part.weight[0]
-    is_off = (b.alpha + b.beta).max(axis=0) < SURE
-    if not is_off.any():
-        is_off[:] = True
-    left = weight * is_off
+    left = weight * is_off(b)
     return np.array([weight @ error, left @ error / max(float(left.sum()), 1e-300)])

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.belief import Belief, by_group, group_share, group_size, unlabelled
+from worker.core.calibration import not_calibrated
 from worker.core.drawing import calibration_errors
 from worker.core.joint import joint_loadings
 from worker.core.laws import N_DRAWS, joint_draws, law_of_group, laws_of_groups
@@ -234,7 +235,9 @@ def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
     classifier is calibrated with some probability, and else off by far, the mean is neither.
 
     The interval is that of 2,000 draws, always the same ones for the same tally: as of `interval`,
-    or of a measure the narrowest (HPDI).
+    or of a measure the narrowest (HPDI). Of a pool's ECE it holds that of a classifier that is not
+    calibrated, too: how probable a calibrated one is beforehand nobody knows, and by the posterior
+    alone an ECE of .04 after few labels passes for that of one.
 
     Args:
         level: None for the metric's own.
@@ -251,6 +254,10 @@ def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
     else:
         is_ece, ends = b.metric.kind == "ece", share @ _ends(b)[filled]
         bounds = _either(summed, level) if is_ece else summed.quantiles(_tails(level))
+        if is_ece and b.metric.pooled:
+            off = SampledMarginal(np.sort(draws(not_calibrated(b))[:, filled] @ share))
+            low, high = _either(off, level)
+            bounds = min(bounds[0], low), max(bounds[1], high)
         right, wrong = (np.array([of.sum()]) for of in (b.right, b.wrong))
         low, high = _up_to_ends(np.array([bounds]), ends[None], right, wrong)[0].tolist()
     if b.metric.kind == "ece" and b.metric.pooled:
