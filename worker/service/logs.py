@@ -34,8 +34,9 @@ def at_work(**on: str | int) -> Iterator[None]:
 
 
 def now_at(**on: str | int) -> None:
-    """Say it from now on, until the `at_work` around it ends."""
-    _at.set(_at.get() | on)
+    """Say it from now on, until the `at_work` around it ends; without one, never."""
+    if before := _at.get():  # else nobody would ever take it back
+        _at.set(before | on)
 
 
 class JsonLines(logging.Formatter):

@@ -46,6 +46,14 @@ def test_a_line_has_time_level_logger_and_message(lines: Lines):
     }
 
 
+def test_what_no_frame_would_take_back_is_not_said(lines: Lines):
+    now_at(revision=9)
+    log.warning("idle")
+
+    (idle,) = lines()
+    assert "revision" not in idle
+
+
 def test_a_line_says_what_the_worker_was_at_and_the_next_one_not(lines: Lines):
     with at_work(job="advance-a-1", assessment="a"):
         log.warning("begun")
