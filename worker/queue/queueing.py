@@ -13,7 +13,9 @@ from worker.ledger import Standing, Unsettled
 
 # Who judged something within this time of the latest judgement is at work.
 ACTIVE_US = 10 * 60 * 1_000_000
-_QUEUES_OF_LATE = 3
+# Of items in doubt so many queues are replaced: workers that die at an import each half a minute
+# keep nobody waiting, and a server that is slow is not sent ever more.
+QUEUES_OF_LATE = 10
 
 
 def active(authors: Mapping[str, int]) -> frozenset[int]:
@@ -55,15 +57,15 @@ def n_missing(
 
     Args:
         enough: items in it that need no more votes.
-        late: items that are not in it yet, and may not be for minutes; what exceeds three queues of
-            them counts as any other item, so that a slow server is not sent ever more.
+        late: items that are not in it yet, and may not be for minutes; what exceeds
+            `QUEUES_OF_LATE` of them counts as any other item.
     """
     look_ahead = assessment.plan.queue.look_ahead
     per_item = assessment.rules.per_item
     if per_item == 1:
         length = look_ahead * n_active(standing.authors)
-        return length - n_waiting(standing, but=frozenset(sorted(late)[: _QUEUES_OF_LATE * length]))
-    but = enough | frozenset(sorted(late)[: _QUEUES_OF_LATE * look_ahead])
+        return length - n_waiting(standing, but=frozenset(sorted(late)[: QUEUES_OF_LATE * length]))
+    but = enough | frozenset(sorted(late)[: QUEUES_OF_LATE * look_ahead])
     served = [
         u
         for u in standing.unsettled.values()

@@ -1,15 +1,17 @@
 """How long the queue is, for whom, and what keeps it from running dry."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
 from connector.desk import WRITE_TIMEOUT_S
 from connector.ranking import RANKING_S
+from tests.promises.world import small_assessment
 from worker.ledger import Standing, Unsettled
 from worker.queue.filling import CUT_MS, RANKING_MS, SLOW_MS
 from worker.queue.leasing import BEAT_S, LEASE_MS, STEP_S
-from worker.queue.queueing import ACTIVE_US, n_active, n_waiting
+from worker.queue.queueing import ACTIVE_US, QUEUES_OF_LATE, n_active, n_missing, n_waiting
 
 
 def standing(*unsettled: Unsettled, answered: int = -1, authors: dict[str, int] | None = None):
@@ -67,6 +69,22 @@ def test_whatever_writes_is_over_before_the_lease_is():
     assert max(RANKING_S, WRITE_TIMEOUT_S) * 1000 < STEP_S * 1000 <= CUT_MS < SLOW_MS
     assert RANKING_S * 1000 < RANKING_MS
     assert BEAT_S * 1000 < LEASE_MS / 2
+
+
+@pytest.mark.parametrize("more", ["", "annotation: {per_item: 3, per_item_max: 3}\n"])
+def test_imports_in_doubt_keep_nobody_waiting_but_a_slow_server_is_sent_no_more_than_ten_queues(
+    tmp_path: Path, more: str
+):
+    work = small_assessment(tmp_path, "{mrr: {confidence: 0.9999}}", more)[0]
+    length = work.plan.queue.look_ahead
+
+    def missing(n_imports: int) -> int:
+        claims = range(n_imports * length)
+        lost = [item(claim, state="intended", tasks=(), open_tasks=()) for claim in claims]
+        return n_missing(work, standing(*lost), late=frozenset(u.item for u in lost))
+
+    assert [missing(n) for n in (0, 1, QUEUES_OF_LATE)] == [length] * 3
+    assert missing(QUEUES_OF_LATE + 1) == 0
 
 
 def test_items_that_come_late_are_not_waiting_up_to_the_length_of_a_queue():
