@@ -24,24 +24,32 @@ TIMEOUT_S = 300.0
 class Said:
     """What a command printed, and its exit code."""
 
-    code: int | None
+    code: int
     out: str
     err: str
 
 
 def run(arguments: tuple[str, ...], env: Mapping[str, str]) -> Said:
-    """Run one command of `assay` to its end, in this environment and no other."""
+    """Run one command of `assay` to its end, in this environment and no other.
+
+    Raises:
+        TimeoutError: it has none; with what it wrote.
+    """
     with tempfile.TemporaryDirectory() as name:
         out, err = Path(name) / "out", Path(name) / "err"
         process = _CONTEXT.Process(target=_command, args=(arguments, dict(env), out, err))
         process.start()
         process.join(TIMEOUT_S)
-        if process.exitcode is None:
+        code = process.exitcode
+        if code is None:
             process.kill()
             process.join()
-        code = process.exitcode
         process.close()
-        return Said(code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8"))
+        wrote = [path.read_text(encoding="utf-8") for path in (out, err)]
+        if code is None:
+            told = "\n".join(wrote)
+            raise TimeoutError(f"`assay {' '.join(arguments)}` runs for {TIMEOUT_S:.0f} s: {told}")
+        return Said(code, *wrote)
 
 
 def _command(arguments: tuple[str, ...], env: Mapping[str, str], out: Path, err: Path) -> None:
