@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.calibration.made import is_there
 from tests.calibration.page import page, summed_up, text_of
 from tests.calibration.rows import Row, over_pools
-from tests.calibration.trying import LONG, SHORT, UNTIL, Job, every_job, rows_of
+from tests.calibration.trying import LONG, SHORT, UNTIL, Job, every_job, sure_rows_of
 from worker.simulate.spread import follow
 
 FOLDER = Path(".assay") / "calibration"
@@ -72,13 +72,13 @@ def _arguments() -> argparse.Namespace:
 
 def _taken(jobs: list[Job], n_processes: int) -> Iterator[tuple[Job, list[Row]]]:
     if n_processes == 1:
-        yield from ((job, rows_of(job)) for job in jobs)
+        yield from ((job, sure_rows_of(job)) for job in jobs)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(
         n_processes, context, initializer=follow, initargs=(os.getpid(),)
     ) as pool:
-        futures = {pool.submit(rows_of, job): job for job in jobs}
+        futures = {pool.submit(sure_rows_of, job): job for job in jobs}
         for done in as_completed(futures):
             yield futures[done], done.result()
 
