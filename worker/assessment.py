@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connector.shown import fingerprint
-from worker.believing import first_belief, fitted
+from worker.believing import first_belief, fitted, plausible
 from worker.core.anytime.bands import forecast, foreseen
 from worker.core.anytime.blocking import blocking
 from worker.core.anytime.guarantee import Guard
@@ -127,11 +127,23 @@ class Assessment:
 
     def refitted(self, belief: Belief) -> Belief:
         """The belief with its empirical prior fitted to all of its labels."""
+        return self._fitted(belief, self._telling(belief))
+
+    def plausible(self, belief: Belief) -> list[Belief]:
+        """The belief under hyperparameters drawn from their posterior, each as likely as any other.
+
+        None where these are known, or the belief averages over them itself.
+        """
+        is_ece = belief.metric.kind == "ece"
+        if belief.shared is None or self.several is not None or self.pool.since or is_ece:
+            return []
+        return plausible(belief, self._telling(belief), self.pool, self.meaning)
+
+    def _telling(self, belief: Belief) -> Ints:
+        """(C, 1 + L) outcomes of the belief's labels that tell of others."""
         kinds = belief.wrong[:, None] if belief.errors is None else belief.errors.counts
-        counts = np.concatenate([belief.right[:, None], kinds], axis=1)
-        if self.begun is not None:  # those that tell nothing of the others
-            counts = counts - self.begun.untold
-        return self._fitted(belief, counts)
+        counts: Ints = np.concatenate([belief.right[:, None], kinds], axis=1)
+        return counts if self.begun is None else counts - self.begun.untold
 
     def earlier(self, tally: Mapping[str, int]) -> Iterator[Belief]:
         """What was believed at the points of the schedule before the latest label, latest first.

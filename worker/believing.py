@@ -26,6 +26,8 @@ Ints = NDArray[np.int64]
 # A classifier without scores is taken for one that is .88 sure of every item, as published ones are
 # on average: so its accuracy is expected between .3 and .99, and most of it is learnt.
 _WITHOUT_SCORES = 2.0
+# Points of what is common to all groups; a multiple of 4.
+N_PLAUSIBLE = 40
 # A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
 _fits = LawCache(1 << 22)
 
@@ -80,6 +82,36 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
         errors = replace(kinds, counts=errors.counts)
     prior = prior_for(meaning, pool, rates.mode, rates.covariance, level)
     return _apart(with_prior(belief, *prior, errors, shared_of(meaning, pool, rates, level)), pool)
+
+
+def plausible(belief: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> list[Belief]:
+    """The belief under `N_PLAUSIBLE` hyperparameters spread as their posterior given some labels.
+
+    Half of them are of a fit to which every label counts alike: how much those of the groups that
+    got most of them should count (`empirical.times_of`) nobody knows.
+
+    Args:
+        labels: (C, 1 + L) outcomes.
+    """
+    right, wrong = labels[:, 0], labels[:, 1:].sum(axis=1)
+    told = scores(pool)
+    drawn: list[Hyperparameters] = []
+    for is_alike in (False, True):
+        found = empirical.fit(
+            right, wrong, pool.cell_group, told, pool.cell_size, is_alike=is_alike
+        )
+        drawn += empirical.plausible(found, N_PLAUSIBLE // 2)
+    of = belief.variants or (belief,)
+    return [
+        _apart(
+            with_prior(
+                of[i * len(of) // N_PLAUSIBLE],
+                *prior_for(meaning, pool, h, level=_level(h, right, wrong, pool)),
+            ),
+            pool,
+        )
+        for i, h in enumerate(drawn)
+    ]
 
 
 def shared_of(meaning: Outcomes, pool: Pool, rates: Fit, level: Any = None) -> Shared:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
-from worker.evidence import among_row, group_rows, overall, pair_rows
+from worker.evidence import among_row, group_rows, overall_row, pair_rows
 from worker.judgements.annotating import annotation_of
 from worker.judgements.fates import fates
 from worker.ledger import Header, Ledger, Standing
@@ -84,7 +84,7 @@ def decision(
         "groups": group_rows(assessment, belief, standing, found),
         "evaluation": evaluation_of(assessment, belief),
         "continues": continues_of(assessment, belief, standing.tally),
-        "overall": overall(assessment, belief, found),
+        "overall": overall_row(assessment, belief),
         "revision": standing.revision,
         "seed": plan.seed,
         "strategy": plan.strategy,

@@ -13,7 +13,7 @@ from worker.core.belief import Belief, group_labelled, group_right, group_size, 
 from worker.core.confusion import confusion_mean
 from worker.core.entries import confusion_interval
 from worker.core.mixing import mixed
-from worker.core.posterior import interval, mean
+from worker.core.posterior import interval, mean, whole
 from worker.core.shortlist import Shortlist
 from worker.core.stopping import Verdict
 from worker.ledger import Standing
@@ -126,9 +126,23 @@ def tells_whole(assessment: Assessment, belief: Belief) -> bool:
     return not compared or set(np.flatnonzero(assessment.pool.group_size).tolist()) <= compared
 
 
-def overall(assessment: Assessment, belief: Belief, found: Standings) -> dict[str, float | None]:
-    """`Standings.overall` as mean, low and high; all None unless labels tell of the whole pool."""
-    ends = found.overall if tells_whole(assessment, belief) else (np.nan,) * 3
+def overall(assessment: Assessment, belief: Belief) -> tuple[float, float, float] | None:
+    """Mean and 95% interval of the groups' mean weighted by their shares of the pool.
+
+    Of several models' differences, which overlap, the first one that is asked for. None unless
+    labels tell of the whole pool.
+    """
+    if not tells_whole(assessment, belief):
+        return None
+    if belief.metric.kind == "difference":
+        low, high = interval(belief)[0].tolist()
+        return float(mean(belief)[0]), low, high
+    return whole(belief, under=assessment.plausible(belief))
+
+
+def overall_row(assessment: Assessment, belief: Belief) -> dict[str, float | None]:
+    """`overall` as a row of JSON: mean, low and high, all None if it is."""
+    ends = overall(assessment, belief) or (np.nan,) * 3
     return dict(zip(("mean", "low", "high"), map(rounded, ends), strict=True))
 
 

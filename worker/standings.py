@@ -1,4 +1,4 @@
-"""Where each group stands among all, and what all come to together, from posterior draws."""
+"""Where each group stands among all, from posterior draws."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.belief import Belief, group_size
-from worker.core.posterior import draws, interval, mean, whole
+from worker.core.posterior import draws
 
 Floats = NDArray[np.float64]
 
@@ -23,9 +23,6 @@ class Standings:
 
     p_lowest, p_highest: (G,) that no group's value is lower, or higher; tied groups all count.
     rank, rank_low, rank_high: (G,) median and 95% interval of the rank; 1 is the lowest value.
-    overall: mean and 95% interval of the groups' mean weighted by their shares of the pool; of
-        several models the first one's, and of their differences, which overlap, the first one that
-        is asked for.
     """
 
     p_lowest: Floats
@@ -33,7 +30,6 @@ class Standings:
     rank: Floats
     rank_low: Floats
     rank_high: Floats
-    overall: tuple[float, float, float]
 
 
 def standings(belief: Belief) -> Standings:
@@ -67,15 +63,7 @@ def standings(belief: Belief) -> Standings:
         rank=of_all(places[1]),
         rank_low=of_all(places[0]),
         rank_high=of_all(places[2]),
-        overall=_overall(belief),
     )
-
-
-def _overall(belief: Belief) -> tuple[float, float, float]:
-    if belief.metric.kind != "difference":
-        return whole(belief.parts[0] if belief.parts else belief)
-    low, high = interval(belief)[0].tolist()
-    return float(mean(belief)[0]), low, high
 
 
 def _ranks(values: Floats) -> NDArray[np.intp]:

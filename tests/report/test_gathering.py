@@ -10,11 +10,11 @@ from tests.report.at_work import AtWork, at_work
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS
 from worker.core.posterior import interval, mean
 from worker.decision import decision
+from worker.evidence import overall
 from worker.loop import look
 from worker.report.contents import Report, as_json
 from worker.report.gathering import gather
 from worker.report.page import page
-from worker.standings import standings
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OPEN = {"strategy": "assay", "prior": "{kind: empirical}", "stop": "{mrr: {confidence: 0.9999}}"}
@@ -282,10 +282,8 @@ def test_of_the_whole_pool_nothing_is_told_by_few_labels_of_the_worst_groups(
     assert (report_of(at_work(tmp_path, n_labels, **OPEN)).overall is not None) == is_told
 
 
-def test_the_overall_value_is_that_of_the_standings(tmp_path):
+def test_the_overall_value_is_that_of_the_decision(tmp_path):
     one = at_work(tmp_path, 40, **OPEN)
     _, belief, _ = look(one.work, one.ledger)
-    overall = report_of(one).overall
-    assert (overall.mean, overall.low, overall.high) == pytest.approx(
-        standings(belief).overall, abs=1e-6
-    )
+    told = report_of(one).overall
+    assert (told.mean, told.low, told.high) == pytest.approx(overall(one.work, belief), abs=1e-6)

@@ -1,12 +1,9 @@
 """Where groups stand: P(lowest), P(highest), ranks with intervals, and the pool as a whole."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from worker.core.belief import Belief
-from worker.core.metrics import Metric
 from worker.core.posterior import mean, whole
 from worker.core.ranking import set_confidence
 from worker.standings import standings
@@ -29,13 +26,14 @@ def test_the_chance_to_be_lowest_is_that_of_the_exact_sum():
 
 
 def test_a_rank_is_certain_once_all_is_labelled_and_ties_share_it():
-    found = standings(belief([3, 6, 5, 10], [7, 14, 5, 0], [10, 20, 10, 10]))
+    b = belief([3, 6, 5, 10], [7, 14, 5, 0], [10, 20, 10, 10])
+    found = standings(b)
 
     assert found.rank.tolist() == [1, 1, 3, 4]
     assert found.rank_low.tolist() == found.rank_high.tolist() == [1, 1, 3, 4]
     assert found.p_lowest.tolist() == [1, 1, 0, 0]
     assert found.p_highest.tolist() == [0, 0, 0, 1]
-    assert found.overall == pytest.approx((24 / 50,) * 3)
+    assert whole(b) == pytest.approx((24 / 50,) * 3)
 
 
 def test_groups_without_items_have_no_standing():
@@ -46,18 +44,11 @@ def test_groups_without_items_have_no_standing():
 
 def test_the_pool_as_a_whole_is_the_groups_mean_by_their_shares():
     b = belief([3, 8, 2], [5, 2, 4], [20, 30, 50])
-    average, low, high = standings(b).overall
+    average, low, high = whole(b)
     assert average == pytest.approx(float(mean(b) @ [0.2, 0.3, 0.5]), abs=0.01)
     assert low < average < high
-
-
-def test_the_pools_calibration_error_is_said_as_in_the_headline():
-    metric = Metric("ece", score=np.array([0.5, 0.7, 0.9]), unit=np.arange(3), pooled=True)
-    b = replace(belief([3, 8, 2], [5, 2, 4], [20, 30, 50]), metric=metric, _memo={})
-    assert standings(b).overall == whole(b)
 
 
 def test_the_same_tally_has_the_same_standings():
     once, again = (standings(belief([3, 8], [5, 2], [20, 30])) for _ in range(2))
     assert (once.p_lowest == again.p_lowest).all()
-    assert once.overall == again.overall

@@ -25,7 +25,7 @@ from worker.core.likelihood import (
     terms,
 )
 from worker.core.rising import rising
-from worker.core.shared import Shared
+from worker.core.shared import Shared, points
 
 Floats = NDArray[np.float64]
 
@@ -185,18 +185,34 @@ def fit(
     group: NDArray[np.int64],
     scores: Scores,
     size: NDArray[np.int64],
+    *,
+    is_alike: bool = False,
 ) -> Fit:
     """The hyperparameters of largest marginal posterior density, given the labels of all groups.
 
     Args:
         right, wrong: (C,) labelled items, of `size` (C,). group: (C,) ascending.
+        is_alike: every label counts alike, in whichever group it is.
 
     Source:
         Empirical Bayes by the beta-binomial marginal likelihood, each group's taken to the power
         of `times_of`; the group effect is integrated over its nodes.
     """
-    times = times_of(right + wrong, size, group)
-    return fit_to(replace(evidence(right, wrong, group, scores), times=times))[0]
+    seen = evidence(right, wrong, group, scores)
+    if is_alike:
+        return fit_to(seen)[0]
+    return fit_to(replace(seen, times=times_of(right + wrong, size, group)))[0]
+
+
+def plausible(found: Fit, n: int) -> list[Hyperparameters]:
+    """Hyperparameters spread as their posterior is (Laplace's approximation), by `shared.points`.
+
+    Args:
+        n: how many; even, at least twice as many as there are numbers in each.
+    """
+    values, axes = np.linalg.eigh(found.covariance)
+    away = points(values.size, n) @ (axes * np.sqrt(np.maximum(values, 0.0))).T
+    return [Hyperparameters.of(h) for h in found.mode.numbers + away]
 
 
 def fit_to(seen: Evidence) -> tuple[Fit, float]:

@@ -17,7 +17,7 @@ from worker.assessment import Assessment
 from worker.core.belief import Belief, group_share, group_size
 from worker.core.question import StopRule
 from worker.core.stopping import Verdict
-from worker.evidence import group_rows, overall, pair_rows
+from worker.evidence import group_rows, overall_row, pair_rows
 from worker.ledger import Standing
 from worker.models.rivals import models_of
 from worker.simulate.findings import is_among, is_right, true_region
@@ -126,7 +126,7 @@ def _groups(found: Found) -> Held | None:
 
 
 def _overall(found: Found) -> Held | None:
-    told = overall(found.work, found.belief, found.places)
+    told = overall_row(found.work, found.belief)
     if told["mean"] is None:
         return None
     first = found.belief.parts[0] if found.belief.parts else found.belief

@@ -23,7 +23,7 @@ from worker.core.history import (
     no_rate,
     with_history,
 )
-from worker.core.hyperparameters import Fit, Hyperparameters
+from worker.core.hyperparameters import Fit
 from worker.core.supposing import replaced, with_prior, with_tally
 from worker.judgements.outcomes import Outcomes, count
 from worker.plan import Plan
@@ -31,7 +31,6 @@ from worker.pool import Pool
 
 Ints = NDArray[np.int64]
 
-_N_PLAUSIBLE = 40  # draws of what is common to all groups
 # A fit takes some tenths of a second, and a stage of the schedule sees many turns.
 _fits = LawCache(1 << 23)
 
@@ -147,7 +146,7 @@ def _fitted_to_both(
 
 
 def _plausible(plain: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> list[Belief]:
-    """`plain` with priors fitted to some labels: the best one, then `_N_PLAUSIBLE` draws.
+    """`plain` with priors fitted to some labels: the best one, then `believing.N_PLAUSIBLE` draws.
 
     Fitted whatever the plan's prior is: one that draws all cells the same way off the truth would
     foretell a pool that never was, and a change of it.
@@ -157,11 +156,8 @@ def _plausible(plain: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> li
     told, counts = scores(pool), _right_or_wrong(labels)
     found = empirical.fit(counts[:, 0], counts[:, 1], pool.cell_group, told, pool.cell_size)
     best = with_prior(plain, *believing.prior_for(meaning, pool, found.mode, found.covariance))
-    rng = np.random.default_rng(_N_PLAUSIBLE)
-    drawn = rng.multivariate_normal(
-        found.mode.numbers, found.covariance, _N_PLAUSIBLE, method="eigh"
-    )
-    priors = [believing.prior_for(meaning, pool, Hyperparameters.of(h)) for h in drawn]
+    drawn = empirical.plausible(found, believing.N_PLAUSIBLE)
+    priors = [believing.prior_for(meaning, pool, h) for h in drawn]
     return [best, *(with_prior(plain, *prior) for prior in priors)]
 
 

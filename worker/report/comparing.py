@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.claims import WORDS
-from worker.core.belief import Belief, group_labelled, group_share, group_size
-from worker.core.posterior import draws, interval, mean, whole
+from worker.core.belief import Belief, group_labelled, group_size
+from worker.core.posterior import draws, draws_of_whole, interval, mean, whole
 from worker.errors import AssayError
 from worker.evidence import tells_whole
 from worker.files import write_whole
@@ -124,7 +124,8 @@ def compare(a: Case, b: Case) -> Comparison:
             f"is nothing to compare; the first has {', '.join(list(places_a)[:5])}, the other "
             f"{', '.join(list(places_b)[:5])}."
         )
-    is_whole = tells_whole(a[0], belief_a) and tells_whole(b[0], belief_b)
+    in_all = ((a[0], belief_a, side_a), (b[0], belief_b, side_b))
+    is_whole = all(tells_whole(work, belief) for work, belief, _ in in_all)
     drawn_a, drawn_b = draws(belief_a), draws(belief_b)
     values_a, values_b = _values(belief_a), _values(belief_b)
     labels_a, labels_b = group_labelled(belief_a), group_labelled(belief_b)
@@ -143,13 +144,7 @@ def compare(a: Case, b: Case) -> Comparison:
         metric_name=WORDS[metric].name,
         a=side_a,
         b=side_b,
-        overall=_difference(
-            "all groups",
-            (np.array(whole(belief_a)), _overall(belief_a), side_a.labels),
-            (np.array(whole(belief_b)), _overall(belief_b), side_b.labels),
-        )
-        if is_whole
-        else None,
+        overall=_difference("all groups", *map(_overall, in_all)) if is_whole else None,
         groups=tuple(sorted(groups, key=lambda g: (g.difference.mean, g.name))),
         only_a=tuple(name for name in places_a if name not in places_b),
         only_b=tuple(name for name in places_b if name not in places_a),
@@ -215,10 +210,12 @@ def _values(belief: Belief) -> Floats:
     return np.column_stack([mean(belief), interval(belief)])
 
 
-def _overall(belief: Belief) -> Floats:
-    filled = np.flatnonzero(group_size(belief))
-    summed: Floats = draws(belief)[:, filled] @ group_share(belief)[filled]
-    return summed
+def _overall(one: tuple[Assessment, Belief, Side]) -> tuple[Floats, Floats, int]:
+    """Mean and interval of the whole pool's value, draws of it, and labels."""
+    work, belief, side = one
+    under = work.plausible(belief)
+    drawn = draws_of_whole(belief, under)
+    return np.array(whole(belief, under=under)), drawn, side.labels
 
 
 def _difference(

@@ -20,7 +20,7 @@ from worker.core.entries import confusion_interval
 from worker.core.mixing import mixed
 from worker.core.stopping import Verdict
 from worker.decision import question_of, rule_of, versions
-from worker.evidence import among_row, group_rows, pair_rows, rounded, tells_whole
+from worker.evidence import among_row, group_rows, overall, pair_rows, rounded
 from worker.formats import probability
 from worker.judgements.snapshots import taken_together
 from worker.ledger import Header, Ledger
@@ -71,7 +71,7 @@ def gather(
     ahead = None
     if not is_stopped and verdict.reason == "open":
         ahead = forecast(work, belief, verdict, left, label_times(records), now)
-    found = standings(belief)
+    found, in_all = standings(belief), overall(work, belief)
     groups = _groups(work, belief, group_rows(work, belief, standing, found), verdict)
     said = finding(work, belief, verdict)
     among, listed = among_row(work, belief, standing)
@@ -120,9 +120,7 @@ def gather(
         progress_target=work.rule.confidence or work.rule.target,
         progress_is_share=work.rule.confidence is not None,
         groups=groups,
-        overall=contents.Interval(*map(_digits, found.overall))
-        if tells_whole(work, belief)
-        else None,
+        overall=None if in_all is None else contents.Interval(*map(_digits, in_all)),
         boundary=None if work.several is not None else _boundary(groups, verdict),
         epsilon=work.question.epsilon if work.question.task == "compare" else None,
         pairs=tuple(_pair(pair) for pair in pairs[:N_PAIRS]),

@@ -13,6 +13,7 @@ from tests.worker.models.models_pool import plan_of, values_of, write_models
 from worker.assessment import assess
 from worker.core.comparison import regions
 from worker.core.posterior import interval, mean
+from worker.evidence import overall
 from worker.judgements.outcomes import Counts
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth
@@ -20,7 +21,6 @@ from worker.simulate.jointly import all_counted, plausible_outcomes
 from worker.simulate.measuring import Measures
 from worker.simulate.replay import labels, replay, shuffled
 from worker.simulate.truths import estimates, outcomes
-from worker.standings import standings
 
 SHORT = os.environ.get("ASSAY_SLOW") == "0"
 COMPARE = {"task": "compare"}
@@ -88,7 +88,7 @@ def test_no_finding_before_every_group_has_its_least_number_of_labels(tmp_path):
 def test_what_is_said_overall_of_several_models_is_the_first_difference(tmp_path):
     work, outcome = _work(tmp_path, {"old": 0.5, "new": 0.7, "third": 0.9}, "both")
     belief = all_counted(work, outcome)
-    told = standings(belief).overall
+    told = overall(work, belief)
     assert told == pytest.approx((estimates(belief)[0],) * 3)
     assert work.several.asked[0].group == "all items"
 

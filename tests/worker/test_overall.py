@@ -1,0 +1,89 @@
+"""The whole pool's value: what is uncertain of the hyperparameters moves strata apart, too."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+import pytest
+from scipy import special
+
+from tests.calibration.running import Opened, opened, truth_of
+from tests.calibration.ways import WAYS
+from worker.assessment import Assessment
+from worker.believing import prior_for, scores
+from worker.core.belief import Belief, group_share
+from worker.core.empirical import evidence, fit, loss
+from worker.core.hyperparameters import WEAK, Hyperparameters
+from worker.core.moments import moments
+from worker.core.posterior import whole
+from worker.core.supposing import with_prior
+from worker.evidence import overall
+from worker.simulate.replay import labels, shuffled
+
+N_LABELS, N_DRAWN, TAIL = 320, 1500, 4.0
+
+
+@pytest.fixture(scope="module")
+def case() -> Iterator[Opened]:
+    way = next(way for way in WAYS if way.name == "estimate")
+    with opened(way, "a model") as found:
+        assert found is not None
+        yield found
+
+
+def believed(case: Opened, seed: int) -> Belief:
+    """After labels of a truth from the model, most of them where they tell most."""
+    outcome, _, _ = truth_of(case, case.work, np.random.default_rng(seed))
+    order = shuffled(case.work, np.random.default_rng(seed))
+    *_, last = islice(labels(case.work, outcome, order), N_LABELS)
+    return last.believe()
+
+
+def by_hyperparameters(work: Assessment, b: Belief) -> tuple[float, float]:
+    """Mean and standard deviation of the pool's accuracy over hyperparameters by the thousand.
+
+    Weighed by their exact posterior density (importance sampling), the pool exact under each.
+    """
+    told, group, rng = scores(work.pool), work.pool.cell_group, np.random.default_rng(1)
+    found = fit(b.right, b.wrong, group, told, work.pool.cell_size, is_alike=True)
+    covariance = found.covariance / np.outer(WEAK[:, 1], WEAK[:, 1])
+    far = rng.standard_normal((N_DRAWN, 6)) / np.sqrt(rng.chisquare(TAIL, (N_DRAWN, 1)) / TAIL)
+    z = (found.mode.numbers - WEAK[:, 0]) / WEAK[:, 1]
+    z = z + 1.3 * far @ np.linalg.cholesky(covariance).T
+    seen = evidence(b.right, b.wrong, group, told)
+    proposed = -(TAIL + 6) / 2 * np.log1p((far**2).sum(axis=1) / TAIL)
+    chance = special.softmax([-loss(row, seen)[0] for row in z] - proposed)
+    assert 1 / (chance**2).sum() > 200  # else the yardstick itself is too rough
+    share, at = group_share(b), np.flatnonzero(chance > 1e-4)
+    told_by = [
+        moments(with_prior(b, *prior_for(work.meaning, work.pool, Hyperparameters.of(h))))
+        for h in WEAK[:, 0] + WEAK[:, 1] * z[at]
+    ]
+    weight = chance[at] / chance[at].sum()
+    means = np.array([share @ one.mean for one in told_by])
+    within = np.array([share**2 @ one.variance for one in told_by])
+    mean = float(weight @ means)
+    return mean, float(np.sqrt(weight @ (within + (means - mean) ** 2)))
+
+
+@pytest.mark.parametrize("seed", [5, 12, 20])
+def test_its_interval_is_as_wide_as_thousands_of_hyperparameters_say(case: Opened, seed: int):
+    b = believed(case, seed)
+    mean, sd = by_hyperparameters(case.work, b)
+    told = overall(case.work, b)
+    assert told is not None
+    assert told[0] == pytest.approx(mean, abs=0.5 * sd)
+    assert told[2] - told[1] == pytest.approx(2 * 1.96 * sd, rel=0.2)
+
+
+def test_it_is_wider_than_if_all_strata_of_a_group_moved_as_one(case: Opened):
+    of = [believed(case, seed) for seed in (5, 12, 20)]
+    apart, as_one = (
+        np.mean([high - low for _, low, high in found])
+        for found in ([overall(case.work, b) or (0, 0, 0) for b in of], [whole(b) for b in of])
+    )
+    assert apart > 1.05 * as_one
+
+
+def test_the_same_labels_say_the_same(case: Opened):
+    assert overall(case.work, believed(case, 3)) == overall(case.work, believed(case, 3))
