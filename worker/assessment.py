@@ -21,6 +21,7 @@ from worker.core.anytime.blocking import blocking
 from worker.core.anytime.guarantee import Guard
 from worker.core.belief import Belief, unlabelled
 from worker.core.counts import LawCache
+from worker.core.metrics import AFFINE
 from worker.core.mixing import likeliest, with_variants
 from worker.core.question import Question, StopRule
 from worker.core.schedule import POINTS, fitted_at, stage
@@ -132,10 +133,11 @@ class Assessment:
     def plausible(self, belief: Belief) -> list[Belief]:
         """The belief under hyperparameters drawn from their posterior, each as likely as any other.
 
-        None where these are known, or the belief averages over them itself.
+        None where these are known, or where groups share more than them (kinds of errors, whether
+        the classifier is calibrated, an earlier month), so that they are drawn together.
         """
-        is_ece = belief.metric.kind == "ece"
-        if belief.shared is None or self.several is not None or self.pool.since or is_ece:
+        is_alone = self.several is None and self.pool.since is None
+        if belief.shared is None or belief.metric.kind not in AFFINE or not is_alone:
             return []
         return plausible(belief, self._telling(belief), self.pool, self.meaning)
 
