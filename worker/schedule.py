@@ -79,7 +79,7 @@ def _look_at(
     every = ENDED_EVERY if glance.status == "stopped" else quiet_every if _is_quiet(glance) else 1
     unread_s = abs(time.time() - glance.polled_at)
     if (crc32(assessment.encode()) + rounds) % every == 0 and unread_s >= fresh_s:
-        office.wake(assessment)
+        office.ask_for_turn(assessment, glance.wakes)
         if unread_s > STUCK_S * every:
             office.nudge(assessment, STUCK_S)
     if glance.header is not None:

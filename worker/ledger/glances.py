@@ -8,6 +8,8 @@ from typing import NamedTuple
 from redis import Redis
 from redis.exceptions import ResponseError
 
+from worker.ledger.contract import whole
+
 # Enough to save the round trips, few enough not to hold up other clients.
 _BATCH = 200
 
@@ -17,11 +19,13 @@ class Glance(NamedTuple):
 
     header: as it is stored; None before there is one.
     polled_at: when it was read last, in seconds since 1970 by the clock of who read it; 0 if never.
+    wakes: how many turns were begun or asked for so far.
     cursor_us: the latest change in it that was read, by Label Studio's clock; 0 if there was none.
     """
 
     status: str | None
     header: str | None
+    wakes: int
     polled_at: float
     cursor_us: int
 
@@ -38,7 +42,7 @@ def glances(
         batch = assessments[first : first + _BATCH]
         with db.pipeline(transaction=False) as pipe:
             for one in batch:
-                pipe.hmget(f"assay:{{{one}}}:meta", ["status", "header"])
+                pipe.hmget(f"assay:{{{one}}}:meta", ["status", "header", "wakes"])
                 pipe.hmget(f"assay:{{{one}}}:notes", ["polled_at", "cursor"])
             found = pipe.execute(raise_on_error=False)
         for one, meta, notes in zip(batch, found[::2], found[1::2], strict=True):
@@ -53,6 +57,7 @@ def _glance(
     if isinstance(notes, ResponseError):
         return notes
     try:
-        return Glance(meta[0], meta[1], float(notes[0] or 0), int(notes[1] or 0))
+        wakes = whole("wakes", meta[2])
+        return Glance(meta[0], meta[1], wakes, float(notes[0] or 0), int(notes[1] or 0))
     except ValueError as error:
         return error

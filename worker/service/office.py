@@ -168,15 +168,19 @@ class Office:
         return self.settings.folder(assessment)
 
     def wake(self, assessment: str) -> bool:
-        """Ask for a turn; False if there is no such assessment.
+        """Ask for a turn; False if there is no such assessment."""
+        if not self.state.sismember(INDEX, assessment):
+            return False
+        self.ask_for_turn(assessment, self.ledger(assessment).wakes())
+        return True
+
+    def ask_for_turn(self, assessment: str, wakes: int) -> None:
+        """Ask for a turn of an assessment that there is.
 
         Wakes before the turn begins are one job: its id carries the count of turns begun, so that
         a wake during a running turn asks for another one.
         """
-        if not self.state.sismember(INDEX, assessment):
-            return False
-        self._enqueue(JOB, assessment, f"{self.ledger(assessment).wakes()}")
-        return True
+        self._enqueue(JOB, assessment, f"{wakes}")
 
     def nudge(self, assessment: str, every_s: float) -> None:
         """Ask for a turn whatever became of earlier jobs: RQ can lose one, whose id then blocks."""
