@@ -17,12 +17,14 @@ from tests.promises.world import (
     live_through,
     new_world,
     shown,
+    small_assessment,
 )
 from worker.assessment import Assessment
 from worker.judgements.records import load
 from worker.ledger import Header
 from worker.loop import advance
 from worker.queue.filling import CUT_MS, SLOW_MS
+from worker.queue.queueing import QUEUES_OF_LATE
 
 Small = tuple[Assessment, Header]
 MORE_CALLS_THAN_A_TURN_MAKES = 60
@@ -176,20 +178,21 @@ def test_how_long_an_import_that_failed_may_be_under_way(
 
 
 def test_people_get_other_items_while_an_import_is_slow_but_not_ever_more_of_them(
-    long_assessment: Small, folder: Path, keeper: str | None
+    folder: Path, keeper: str | None
 ) -> None:
-    with new_world(long_assessment, folder, keeper) as world:
-        look_ahead = world.assessment.plan.queue.look_ahead
-        for n_queues in (1, 2, 3, 4, 4):
+    stop, one = "{mrr: {confidence: 0.9999}}", "queue: {look_ahead: 1}\n"
+    with new_world(small_assessment(folder / "one by one", stop, one), folder, keeper) as world:
+        most = QUEUES_OF_LATE + 1
+        for n_queues in (*range(1, most + 1), most):
             world.turn(lost="never arrives")
             world.ledger.doubt(world.intended(), 60_000)
-            assert world.ledger.standing().claims == n_queues * look_ahead
+            assert world.ledger.standing().claims == n_queues
         world.end_doubts()
 
         world.turn()
 
         assert_each_claim_has_one_task(world)
-        assert len(world.desk.task_ids()) == 4 * look_ahead
+        assert len(world.desk.task_ids()) == most
 
 
 def test_a_turn_that_reads_for_longer_than_its_lease_lasts_imports_all_the_same(
