@@ -41,6 +41,13 @@ def test_one_dirichlet_a_group_has_beta_binomial_entries():
             assert found[g, j] == pytest.approx((counts[g][j] + to_come) / size[g])
 
 
+def test_the_accuracy_of_a_class_reaches_1_where_no_error_was_seen():
+    prior = [0.1, 0.4, 0.5]  # by which errors are far more likely
+    b = papers([60, 30, 40], [[2, 0, 0], [0, 0, 0], [3, 1, 0]], [prior] * 3)
+    assert interval(b)[:2, 1].tolist() == [1.0, 1.0]
+    assert interval(b)[2, 1] < 1
+
+
 def test_one_dirichlet_of_an_endless_group_has_beta_entries():
     counts, prior = [[20, 3, 1]], [[1.5, 0.3, 0.2]]
     found = confusion_interval(papers([99], counts, prior, "infinite"))
@@ -67,11 +74,14 @@ def test_the_entries_of_strata_that_share_a_node_hold_their_level_of_all_complet
             x, p = law(b, g)
             inside = (x >= found[g, :, 0] - 1e-9) & (x <= found[g, :, 1] + 1e-9)
             assert (p @ inside > 0.9 - 0.06).all()
-            # no wider than needed: an item less on either side would not do
-            item = 1 / b.size[b.group == g].sum()
+            # no wider than needed: an item less on either side would not do; but for the right
+            # answers, whose interval reaches an end that no label speaks against
+            own = b.group == g
+            first = 0 if b.right[own].any() and b.wrong[own].any() else 1
+            item = 1 / b.size[own].sum()
             for end, sign in ((0, 1), (1, -1)):
                 beyond = p @ (sign * (x - found[g, :, end]) < 1.5 * item)
-                assert (beyond > 0.05 - 0.04).all()
+                assert (beyond[first:] > 0.05 - 0.04).all()
 
 
 @pytest.mark.parametrize("population", ["finite", "infinite"])

@@ -13,7 +13,6 @@ from worker.core.drawing import calibration_errors
 from worker.core.joint import joint_loadings
 from worker.core.laws import N_DRAWS, joint_draws, law_of_group, laws_of_groups
 from worker.core.marginals import Marginal, SampledMarginal
-from worker.core.metrics import AFFINE
 from worker.core.mixing import mixed
 from worker.core.moments import moments
 from worker.core.shared import joined, spread_evenly
@@ -126,9 +125,10 @@ def interval(b: Belief, level: float = 0.95) -> Floats:
 
     Equal-tailed; of an ECE that and the narrowest one (HPDI) together: it cannot be negative, an
     equal-tailed interval never reaches down to where it is most likely, and the narrowest one
-    leaves all that is improbable on the other side. Nor would one of accuracy (or bias) reach 1: so
-    it does where no error was seen, and 0 where nothing else was; that of a cost reaches that of no
-    error, that of an ECE either. Holds at least `level`: more, where the possible values are few.
+    leaves all that is improbable on the other side. Nor would one of accuracy (or bias, or of the
+    accuracy behind a confusion matrix) reach 1: so it does where no error was seen, and 0 where
+    nothing else was; that of a cost reaches that of no error, that of an ECE either. Holds at least
+    `level`: more, where the possible values are few.
 
     Raises:
         ValueError: `level` is not inside (0, 1).
@@ -156,7 +156,8 @@ def _ends(b: Belief) -> Floats:
     if b.metric.kind == "cost":
         least = by_group(b, b.size * b.metric.values[:, 0]) / np.maximum(group_size(b), 1)
         return np.column_stack([least, np.full(b.n_groups, np.nan)])
-    return np.tile([1.0, 0.0] if b.metric.kind in AFFINE else [np.nan, np.nan], (b.n_groups, 1))
+    is_share = b.metric.kind in ("accuracy", "confusion")
+    return np.tile([1.0, 0.0] if is_share else [np.nan, np.nan], (b.n_groups, 1))
 
 
 def _up_to_ends(bounds: Floats, ends: Floats, right: Any, wrong: Any) -> Floats:
