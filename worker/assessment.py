@@ -131,9 +131,9 @@ class Assessment:
         return self._fitted(belief, self._telling(belief))
 
     def plausible(self, belief: Belief) -> list[Belief]:
-        """The belief under hyperparameters drawn from their posterior, each as likely as any other.
+        """The belief under hyperparameters spread as their posterior, each as likely as any other.
 
-        None where these are known, or where groups share more than them (kinds of errors, whether
+        Empty where these are known, or where groups share more than them (kinds of errors, whether
         the classifier is calibrated, an earlier month), so that they are drawn together.
         """
         is_alone = self.several is None and self.pool.since is None

@@ -146,7 +146,7 @@ def _fitted_to_both(
 
 
 def _plausible(plain: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> list[Belief]:
-    """`plain` with priors fitted to some labels: the best one, then `believing.N_PLAUSIBLE` draws.
+    """`plain` with priors fitted to some labels: the best one, then `believing.N_PLAUSIBLE` others.
 
     Fitted whatever the plan's prior is: one that draws all cells the same way off the truth would
     foretell a pool that never was, and a change of it.
