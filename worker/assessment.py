@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connector.shown import fingerprint
-from worker.believing import first_belief, fitted, plausible
+from worker.believing import first_belief, fitted
 from worker.core.anytime.bands import forecast, foreseen
 from worker.core.anytime.blocking import blocking
 from worker.core.anytime.guarantee import Guard
 from worker.core.belief import Belief, unlabelled
 from worker.core.counts import LawCache
-from worker.core.metrics import AFFINE
 from worker.core.mixing import likeliest, with_variants
 from worker.core.question import Question, StopRule
 from worker.core.schedule import POINTS, fitted_at, stage
@@ -129,17 +128,6 @@ class Assessment:
     def refitted(self, belief: Belief) -> Belief:
         """The belief with its empirical prior fitted to all of its labels."""
         return self._fitted(belief, self._telling(belief))
-
-    def plausible(self, belief: Belief) -> list[Belief]:
-        """The belief under hyperparameters spread as their posterior, each as likely as any other.
-
-        Empty where these are known, or where groups share more than them (kinds of errors, whether
-        the classifier is calibrated, an earlier month), so that they are drawn together.
-        """
-        is_alone = self.several is None and self.pool.since is None
-        if belief.shared is None or belief.metric.kind not in AFFINE or not is_alone:
-            return []
-        return plausible(belief, self._telling(belief), self.pool, self.meaning)
 
     def _telling(self, belief: Belief) -> Ints:
         """(C, 1 + L) outcomes of the belief's labels that tell of others."""

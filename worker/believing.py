@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core import empirical, priors, siblings
-from worker.core.belief import Belief
+from worker.core.belief import Belief, replaced
 from worker.core.calibration_prior import shared_prior, with_calibrated
 from worker.core.counts import LawCache
 from worker.core.hyperparameters import Fit, Hyperparameters, Scores, unfitted
 from worker.core.kinds import common_errors, expected_kinds, fit_kinds
 from worker.core.metrics import Errors
-from worker.core.shared import Shared, with_node_apart
-from worker.core.supposing import replaced, with_prior
+from worker.core.shared import Shared, with_fixed, with_node_apart
+from worker.core.supposing import with_prior
 from worker.judgements.outcomes import Outcomes
 from worker.plan import Plan
 from worker.pool import Pool
@@ -26,8 +26,6 @@ Ints = NDArray[np.int64]
 # A classifier without scores is taken for one that is .88 sure of every item, as published ones are
 # on average: so its accuracy is expected between .3 and .99, and most of it is learnt.
 _WITHOUT_SCORES = 2.0
-# Points of what is common to all groups; a multiple of 4.
-N_PLAUSIBLE = 40
 # A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
 _fits = LawCache(1 << 22)
 
@@ -69,7 +67,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     found: tuple[Fit, Any, Any] | None = _fits.get(key)
     if found is None:
         right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
-        rates = empirical.fit(right, wrong, pool.cell_group, scores(pool), pool.cell_size)
+        rates = empirical.fit(right, wrong, pool.cell_group, scores(pool))
         kinds = None
         if meaning.n_kinds and early[:, 1:].any():
             kinds = learnt_errors(early, meaning)
@@ -84,43 +82,16 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     return _apart(with_prior(belief, *prior, errors, shared_of(meaning, pool, rates, level)), pool)
 
 
-def plausible(belief: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> list[Belief]:
-    """The belief under `N_PLAUSIBLE` hyperparameters spread as their posterior given some labels.
-
-    Half of them are of a fit to which every label counts alike: how much those of the groups that
-    got most of them should count (`empirical.times_of`) nobody knows.
-
-    Args:
-        labels: (C, 1 + L) outcomes.
-    """
-    right, wrong = labels[:, 0], labels[:, 1:].sum(axis=1)
-    told = scores(pool)
-    drawn: list[Hyperparameters] = []
-    for is_alike in (False, True):
-        found = empirical.fit(
-            right, wrong, pool.cell_group, told, pool.cell_size, is_alike=is_alike
-        )
-        drawn += empirical.plausible(found, N_PLAUSIBLE // 2)
-    of = belief.variants or (belief,)
-    return [
-        _apart(
-            with_prior(
-                of[i * len(of) // N_PLAUSIBLE],
-                *prior_for(meaning, pool, h, level=_level(h, right, wrong, pool)),
-            ),
-            pool,
-        )
-        for i, h in enumerate(drawn)
-    ]
-
-
 def shared_of(meaning: Outcomes, pool: Pool, rates: Fit, level: Any = None) -> Shared:
     """What of `prior_for` is common to all groups of the pool."""
     n_groups = len(pool.group_names)
     shared = empirical.shared_of(
         rates, scores(pool), pool.cell_size, pool.cell_group, n_groups, level
     )
-    return with_node_apart(shared) if meaning.metric.kind == "ece" else shared
+    if meaning.metric.kind != "ece":
+        return shared
+    alpha, beta, _ = prior_for(meaning, pool, rates.mode, level=level)
+    return with_fixed(with_node_apart(shared), alpha, beta)
 
 
 def _level(h: Hyperparameters, right: Ints, wrong: Ints, pool: Pool) -> Any:
@@ -139,10 +110,18 @@ def _apart(belief: Belief, pool: Pool) -> Belief:
     """
     if pool.known is None or pool.known.use != "known":
         return belief
-    alpha, beta = belief.alpha.copy(), belief.beta.copy()
-    is_known = pool.known.n_items > 0
-    alpha[is_known] = beta[is_known] = 1.0
-    return with_prior(belief, alpha, beta, belief.node, shared=belief.shared)
+    is_known = (pool.known.n_items > 0)[:, None]
+
+    def untold(numbers: Any, instead: float = 1.0) -> Any:
+        return np.where(is_known, instead, numbers)
+
+    shared = belief.shared
+    if shared is not None:
+        at = shared.slopes
+        at = replace(at, alpha=untold(at.alpha), beta=untold(at.beta), s=untold(at.s, 0.0))
+        shared = replace(shared, slopes=at)
+    alpha, beta = untold(belief.alpha), untold(belief.beta)
+    return with_prior(belief, alpha, beta, belief.node, shared=shared)
 
 
 def scores(pool: Pool) -> Scores:

@@ -137,7 +137,7 @@ def overall(assessment: Assessment, belief: Belief) -> tuple[float, float, float
     if belief.metric.kind == "difference":
         low, high = interval(belief)[0].tolist()
         return float(mean(belief)[0]), low, high
-    return whole(belief, under=assessment.plausible(belief))
+    return whole(belief)
 
 
 def overall_row(assessment: Assessment, belief: Belief) -> dict[str, float | None]:

@@ -10,8 +10,8 @@ from tests.bench.measuring import line, say
 from worker.core.belief import Belief, unlabelled
 from worker.core.comparison import lookahead
 from worker.core.drawing import draw_cells
-from worker.core.empirical import fit, prior_of
-from worker.core.hyperparameters import Hyperparameters, Scores, unfitted
+from worker.core.empirical import fit, prior_of, shared_of
+from worker.core.hyperparameters import Fit, Scores, unfitted
 from worker.core.metrics import ACCURACY, Errors, Metric
 from worker.core.moments import moments
 from worker.core.question import Question, StopRule
@@ -69,13 +69,17 @@ def believed(n_cells: int, metric: Metric = ACCURACY) -> Belief:
     group = np.repeat(np.arange(GROUPS), n_cells)
     size = ITEMS // n_cells + (np.arange(group.size) % n_cells < ITEMS % n_cells).astype(np.int64)
     none = np.zeros(group.size, np.int64)
-    if n_cells == 1:
-        alpha, beta, node = np.ones(group.size), np.ones(group.size), np.ones(1)
-    else:
-        alpha, beta, node = prior_of(Hyperparameters(), scores(n_cells), unfitted().covariance)
-    return Belief(
-        group, size, none, none, alpha, beta, GROUPS, node=node, metric=metric
-    )  # fmt: skip
+    ones = np.ones(group.size)
+    first = Belief(group, size, none, none, ones, ones, GROUPS, metric=metric)
+    return first if n_cells == 1 else with_fit(first, unfitted(), scores(n_cells))
+
+
+def with_fit(b: Belief, found: Fit, of: Scores) -> Belief:
+    """The same labels with the empirical prior, and what of it all groups share."""
+    prior = prior_of(found.mode, of, found.covariance)
+    if b.metric.kind == "ece":
+        return with_prior(b, *prior)
+    return with_prior(b, *prior, shared=shared_of(found, of, b.size, b.group, GROUPS))
 
 
 def scores(n_cells: int) -> Scores:
@@ -90,8 +94,7 @@ def refitting(n_cells: int) -> Refit:
     of = scores(n_cells)
 
     def refit(b: Belief) -> Belief:
-        found = fit(b.right, b.wrong, b.group, of, b.size)
-        return with_prior(b, *prior_of(found.mode, of, found.covariance))
+        return with_fit(b, fit(b.right, b.wrong, b.group, of), of)
 
     return refit
 

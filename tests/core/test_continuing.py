@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from tests.core.test_empirical import TRUTHS, labels_of, of_size, pool, standardised
+from tests.core.test_empirical import TRUTHS, labels_of, pool, standardised
 from worker.core.continuing import fit_continued, log_evidence
 from worker.core.empirical import evidence, fit, fit_to, loss
 
@@ -21,9 +21,8 @@ def distance(h, other):
 
 
 def continued(new, before, group, scores):
-    size = of_size(group)
-    alone = log_evidence(before, group, scores, size)
-    return fit_continued(new, before, group, scores, size, alone)
+    alone = log_evidence(before, group, scores)
+    return fit_continued(new, before, group, scores, alone)
 
 
 def test_a_group_that_counts_twice_is_two_groups():
@@ -65,7 +64,7 @@ def test_earlier_labels_of_the_same_curve_sharpen_the_fit():
         before = counted(TRUTHS[1], group, scores, 6, seed)
         n = np.random.default_rng(seed + 1).integers(0, 2, group.size)
         new = counted(TRUTHS[1], group, scores, n, seed + 1)
-        alone = fit(new[:, 0], new[:, 1], group, scores, of_size(group))
+        alone = fit(new[:, 0], new[:, 1], group, scores)
         found = continued(new, before, group, scores)
         open_.append([np.diag(of.covariance)[:2].sum() for of in (found, alone)])
         truth = TRUTHS[1].numbers[:3]
@@ -81,7 +80,7 @@ def test_earlier_labels_of_another_curve_are_let_go():
     group, scores = pool(n_groups=60)
     before = counted(TRUTHS[2], group, scores, 6, 2)
     new = counted(TRUTHS[1], group, scores, 2, 3)
-    alone = fit(new[:, 0], new[:, 1], group, scores, of_size(group))
+    alone = fit(new[:, 0], new[:, 1], group, scores)
     found = continued(new, before, group, scores)
     assert distance(found.mode, alone.mode) < 0.2
 
@@ -90,6 +89,6 @@ def test_without_new_labels_all_shares_are_as_likely():
     group, scores = pool(n_groups=20)
     before = counted(TRUTHS[0], group, scores, 4, 2)
     found = continued(np.zeros_like(before), before, group, scores)
-    fits = fit(before[:, 0], before[:, 1], group, scores, of_size(group))
+    fits = fit(before[:, 0], before[:, 1], group, scores)
     assert (np.diag(found.covariance) >= np.diag(fits.covariance) / 3 - 1e-9).all()
     assert np.isfinite(found.mode.numbers).all()

@@ -17,7 +17,6 @@ from worker.core.empirical import (
     loss,
     prior_of,
     shared_of,
-    times_of,
 )
 from worker.core.hyperparameters import WEAK, Covariate, Hyperparameters, Scores, unfitted
 from worker.core.likelihood import gradient, hessian, terms
@@ -126,7 +125,7 @@ def test_the_loss_is_the_marginal_likelihood_with_its_weak_prior(h):
 @pytest.mark.parametrize("h", TRUTHS)
 def test_many_labels_tell_what_generated_them(h):
     group, scores = pool(n_groups=200)
-    found = fit(*labels_of(h, group, scores, 12), group, scores, of_size(group)).mode
+    found = fit(*labels_of(h, group, scores, 12), group, scores).mode
     assert found.a == pytest.approx(h.a, abs=0.25)
     assert found.b == pytest.approx(h.b, abs=0.12)
     assert found.d == pytest.approx(h.d, abs=0.25)
@@ -137,7 +136,7 @@ def test_many_labels_tell_what_generated_them(h):
 def test_labels_tell_the_weights_of_further_covariates():
     group, scores = pool(n_groups=200)
     scores = with_more(scores)
-    found = fit(*labels_of(MORE, group, scores, 12), group, scores, of_size(group))
+    found = fit(*labels_of(MORE, group, scores, 12), group, scores)
     assert found.mode.weights == pytest.approx(MORE.weights, abs=0.25)
     assert found.mode.b == pytest.approx(MORE.b, abs=0.12)
     assert (np.diag(found.covariance)[6:] < 0.1**2).all()
@@ -147,7 +146,7 @@ def test_a_covariate_that_is_0_in_all_cells_says_nothing_and_changes_nothing():
     group, scores = pool(n_groups=20)
     right, wrong = labels_of(TRUTHS[0], group, scores, 2)
     more = replace(scores, more=(Covariate(np.zeros(group.size), 0.0, 3.0),))
-    plain, found = (fit(right, wrong, group, of, of_size(group)) for of in (scores, more))
+    plain, found = (fit(right, wrong, group, of) for of in (scores, more))
     assert found.mode.numbers[:6] == pytest.approx(plain.mode.numbers, abs=1e-6)
     assert found.mode.weights == (0.0,)
     assert found.covariance[6, 6] == pytest.approx(9.0)
@@ -166,7 +165,7 @@ def test_a_weight_that_no_label_tells_is_uncertain_for_all_groups_together():
     n = np.where(apart == 0, 4, 0)
     right, wrong = labels_of(TRUTHS[0], group, scores, n)
     size = of_size(group)
-    plain, found = (fit(right, wrong, group, of, size) for of in (scores, more))
+    plain, found = (fit(right, wrong, group, of) for of in (scores, more))
     load, other = (
         shared_of(fitted, of, size, group, 20).load
         for fitted, of in ((found, more), (plain, scores))
@@ -185,7 +184,7 @@ def test_some_tens_of_labels_overrule_the_belief_that_scores_are_right():
     rng = np.random.default_rng(5)
     n = rng.multinomial(60, np.full(group.size, 1 / group.size))
     right = rng.binomial(n, 0.5)  # the scores say nothing
-    found = fit(right, n - right, group, scores, of_size(group))
+    found = fit(right, n - right, group, scores)
     alpha, beta, node = prior_of(found.mode, scores, found.covariance)
     rate = (alpha / (alpha + beta)) @ node
     alpha, beta, _ = prior_of(Hyperparameters(), scores)
@@ -196,7 +195,7 @@ def test_some_tens_of_labels_overrule_the_belief_that_scores_are_right():
 def test_without_labels_the_weak_prior_decides():
     group, scores = pool(n_groups=3)
     none = np.zeros(group.size, np.int64)
-    found = fit(none, none, group, scores, of_size(group))
+    found = fit(none, none, group, scores)
     assert found.mode == Hyperparameters()
     assert (found.mode.numbers == WEAK[:, 0]).all()
     assert (found.covariance == np.diag(WEAK[:, 1] ** 2)).all()
@@ -205,9 +204,7 @@ def test_without_labels_the_weak_prior_decides():
 def test_the_same_tally_gives_the_same_fit():
     group, scores = pool(n_groups=10)
     right, wrong = labels_of(TRUTHS[0], group, scores, 2)
-    first, second = (
-        fit(right.copy(), wrong.copy(), group, scores, of_size(group)) for _ in range(2)
-    )
+    first, second = (fit(right.copy(), wrong.copy(), group, scores) for _ in range(2))
     assert first.mode == second.mode
     assert (first.covariance == second.covariance).all()
 
@@ -226,10 +223,8 @@ def test_at_the_fit_nothing_is_left_to_gain(n):
 def test_the_covariance_is_the_inverse_curvature_at_the_fit():
     group, scores = pool(n_groups=40)
     right, wrong = labels_of(TRUTHS[0], group, scores, 6)
-    size = of_size(group)
-    found = fit(right, wrong, group, scores, size)
-    times = times_of(right + wrong, size, group)
-    seen = replace(evidence(right, wrong, group, scores), times=times)
+    found = fit(right, wrong, group, scores)
+    seen = evidence(right, wrong, group, scores)
     z, step = standardised(found.mode), 1e-2
     curvature = np.empty((6, 6))
     for i, j in np.ndindex(6, 6):
@@ -243,33 +238,10 @@ def test_the_covariance_is_the_inverse_curvature_at_the_fit():
     assert scaled == pytest.approx(np.linalg.inv(least), abs=5e-3)
 
 
-def test_groups_of_which_as_large_a_share_has_labels_count_alike():
-    group, size = np.repeat(np.arange(3), 2), np.array([10, 30, 20, 0, 200, 200])
-    assert times_of(size // 10, size, group) == pytest.approx(1.0)
-    assert times_of(0 * size, size, group).size == 0
-
-
-def test_a_group_that_was_asked_for_81_times_as_often_counts_a_third_each():
-    n = np.array([1, 1, 0, 81])
-    times = times_of(n, np.full(4, 500), np.arange(4))
-    assert times[:2] / times[2] == pytest.approx(3.0)
-    assert times @ n[n > 0] == pytest.approx((3 + 3 + 81) ** 2 / (9 + 9 + 81))  # Kish
-
-
-def test_one_bad_group_that_got_most_labels_is_not_taken_for_all():
-    group, size = np.arange(10), np.full(10, 150)
-    right, wrong = np.append(np.ones(9, np.int64), 4), np.append(np.zeros(9, np.int64), 8)
-    scores = Scores(np.full(10, 2.0), np.zeros(10))
-    plain = fit_to(evidence(right, wrong, group, scores))[0].mode
-    found = fit(right, wrong, group, scores, size).mode
-    assert found.a + found.b * 2 > plain.a + plain.b * 2 + 0.3
-
-
 def test_more_labels_make_the_hyperparameters_more_certain_and_never_less_than_the_weak_prior():
     group, scores = pool(n_groups=40)
     found = [
-        fit(*labels_of(TRUTHS[0], group, scores, n), group, scores, of_size(group)).covariance
-        for n in (1, 4, 16)
+        fit(*labels_of(TRUTHS[0], group, scores, n), group, scores).covariance for n in (1, 4, 16)
     ]
     assert (np.diag(found[0]) <= WEAK[:, 1] ** 2 + 1e-9).all()
     few, some, many = (np.linalg.det(covariance[:4, :4]) for covariance in found)
@@ -301,7 +273,7 @@ def test_any_labels_can_be_fitted(labels, logits):
     right, wrong = np.array(labels).T
     n = right.size
     scores = Scores(np.array(logits[:n]), np.array(logits[-n:]))
-    found = fit(right, wrong, np.arange(n) // 3, scores, right + wrong)
+    found = fit(right, wrong, np.arange(n) // 3, scores)
     assert np.isfinite(found.mode.numbers).all()
     assert (np.linalg.eigvalsh(found.covariance) > 0).all()
     alpha, beta, _ = prior_of(found.mode, scores, found.covariance)

@@ -1,14 +1,14 @@
 """What all groups share: held against hyperparameters drawn by the thousand, weighted exactly."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from scipy import special
 
-from worker.core.belief import Belief, group_share
+from worker.core.belief import Belief, group_share, replaced
 from worker.core.comparison import region
-from worker.core.empirical import evidence, fit, loss, prior_of, shared_of, times_of
+from worker.core.empirical import evidence, fit, loss, prior_of, shared_of
 from worker.core.hyperparameters import WEAK, Hyperparameters, Scores
 from worker.core.metrics import Errors, Metric
 from worker.core.moments import moments
@@ -16,7 +16,7 @@ from worker.core.posterior import draws, highest_density_interval, interval, mea
 from worker.core.ranking import ranking, set_confidence
 from worker.core.rewards import question_drop
 from worker.core.shared import N_POINTS, Given, joined, points, spread_evenly
-from worker.core.supposing import labelled, replaced, with_prior
+from worker.core.supposing import labelled, with_prior
 
 N_DRAWN, N_KEPT = 12_000, 300
 
@@ -41,7 +41,7 @@ def case(n_groups, n_cells, n_items, n_labels, seed):
     rate = special.expit(0.6 * cell - 0.2 + rng.normal(0, 0.3, n_groups)[group])
     n = np.minimum(rng.multinomial(n_labels, np.full(group.size, 1 / group.size)), size)
     right = rng.binomial(n, rate)
-    found = fit(right, n - right, group, scores, size)
+    found = fit(right, n - right, group, scores)
     first = Belief(
         group, size, right, n - right, *prior_of(Hyperparameters(), scores)[:2], n_groups,
         node=prior_of(Hyperparameters(), scores)[2],
@@ -49,8 +49,7 @@ def case(n_groups, n_cells, n_items, n_labels, seed):
     shared = shared_of(found, scores, size, group, n_groups)
     prior = prior_of(found.mode, scores, found.covariance)
     z = rng.standard_normal((N_DRAWN, len(WEAK)))
-    times = times_of(n, size, group)
-    seen = replace(evidence(right, n - right, group, scores), times=times)
+    seen = evidence(right, n - right, group, scores)
     logs = np.array([0.5 * row @ row - loss(row, seen)[0] for row in z])
     chance = special.softmax(logs)
     assert 1 / (chance**2).sum() > 100  # else the yardstick itself is too rough
@@ -78,7 +77,9 @@ def test_means_and_spreads_are_those_of_the_exact_posterior(small):
     expected = small.exactly(mean)
     spread = np.sqrt(small.exactly(lambda b: variance(b) + (mean(b) - expected) ** 2))
     assert np.abs(mean(small.believed) - expected).max() <= 0.05
-    assert np.abs(np.sqrt(variance(small.believed)) / spread - 1).max() <= 0.12
+    ratio = np.sqrt(variance(small.believed)) / spread
+    assert ratio.min() >= 0.92  # rather too cautious than too sure
+    assert ratio.max() <= 1.2
 
 
 def test_the_whole_is_as_uncertain_as_the_exact_posterior_has_it(small):
@@ -86,7 +87,7 @@ def test_the_whole_is_as_uncertain_as_the_exact_posterior_has_it(small):
     expected = small.exactly(lambda b: mean(b) @ share)
     spread = small.exactly(lambda b: variance(b) @ share**2 + (mean(b) @ share - expected) ** 2)
     _, low, high = whole(small.believed)
-    assert (high - low) / (2 * 1.96) == pytest.approx(np.sqrt(spread), rel=0.08)
+    assert 0.95 <= (high - low) / (2 * 1.96) / np.sqrt(spread) <= 1.18
     alone = with_prior(
         small.believed, small.believed.alpha, small.believed.beta, small.believed.node
     )

@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 
 from worker.core.anytime.bands import forecast
 from worker.core.anytime.guarantee import Guard, ends, is_identified, misses
-from worker.core.belief import Belief
+from worker.core.belief import Belief, replaced
 from worker.core.drawing import draw
+from worker.core.empirical import fit, prior_of, shared_of
+from worker.core.hyperparameters import Scores
+from worker.core.joint import joint_loadings
 from worker.core.question import Question, StopRule
 from worker.core.ranking import ranking, set_confidence
-from worker.core.shared import Shared
 from worker.core.shortlist import shortlist
 from worker.core.stopping import decide, is_far_from_holding
-from worker.core.supposing import replaced
+from worker.core.supposing import with_prior
 
 SURE = 0.9
 
@@ -52,12 +54,11 @@ def test_a_list_is_as_sure_as_draws_say(which, top, n, tolerance):
 
 
 def test_it_is_as_sure_where_groups_move_together():
-    load = np.full((6, 1), 0.8)
-    shared = Shared(load, np.ones((6, 3)), np.zeros(1), np.linspace(-3, 3, 5))
-    nodes = np.linspace(1, 5, 5) * np.ones((6, 1))
-    b = replaced(
-        belief(4), alpha=nodes, beta=6 - nodes, node=np.full(5, 0.2), shared=shared, _memo={}
-    )
+    b, scores = belief(4), Scores(np.full(6, 2.0), np.zeros(6))
+    found = fit(b.right, b.wrong, b.group, scores)
+    shared = shared_of(found, scores, b.size, b.group, 6)
+    b = with_prior(b, *prior_of(found.mode, scores, found.covariance), shared=shared)
+    assert np.abs(joint_loadings(b)).max() > 0.3
     chosen = ranking(b)[:3].tolist()
     sure = set_confidence(b, chosen, top=2)
     assert sure == pytest.approx(rate(b, chosen, Question("identify", top=2)), abs=0.02)

@@ -1,7 +1,10 @@
 """Tally and prior: all that is known of the pool, and how one more label changes it."""
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from functools import cache
+from operator import attrgetter
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Counts = NDArray[Any]  # whole numbers, as integers or as floats
 Population = Literal["finite", "infinite"]
+T = TypeVar("T")
 
 ONE_NODE = np.ones(1)
 
@@ -145,6 +149,25 @@ def cells_of(b: Belief, g: int) -> slice:
     """The cells of group `g`."""
     begins = starts(b)
     return slice(int(begins[g]), int(begins[g + 1]))
+
+
+def replaced(frozen: T, **changes: object) -> T:
+    """`dataclasses.replace` without the checks of the class: for what is valid by construction."""
+    kind = type(frozen)
+    names, values_of = _slots(cast("Hashable", kind))
+    copy = object.__new__(kind)
+    for name, value in zip(names, values_of(frozen), strict=True):
+        _set(copy, name, changes.get(name, value))
+    return copy
+
+
+_set = object.__setattr__
+
+
+@cache
+def _slots(kind: Hashable) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    names: tuple[str, ...] = kind.__slots__  # type: ignore[attr-defined]
+    return names, attrgetter(*names)
 
 
 def _check(b: Belief) -> None:

@@ -10,8 +10,8 @@ from worker.core.parts import Part, centred_means, part_of, sums
 Floats = NDArray[np.float64]
 
 
-def confusion(b: Belief, part: Part, cells: slice, rate: Floats) -> tuple[Floats, Floats, Floats]:
-    """Confusion: the accuracy (g, U), the summed variance of all entries (g, U), its drop (c,).
+def confusion(b: Belief, part: Part, cells: slice, rate: Floats) -> tuple[Floats, Floats]:
+    """Confusion: the summed variance of all entries (g, U), and its drop (c,).
 
     The right answers' entry as in the accuracy, and the sums over the kinds of errors of what
     `_linear` and `_linear_drop` give for a value that is 1 for one kind and 0 for all else.
@@ -49,7 +49,7 @@ def confusion(b: Belief, part: Part, cells: slice, rate: Floats) -> tuple[Floats
     if_wrong = np.einsum("cu,cul->cl", weight * (1 - rho), centred[part.of]) + kinds * moved
     drop = drop + (if_right**2).sum(axis=1) / p_right + (if_wrong**2).sum(axis=1) / p_wrong
     own = (weight * (1 - rho) * speaks_for(part, strength)).sum(axis=1) / part.size[part.of]
-    return mean, variance, drop + (1 - certain[:, 0]) * own**2 / p_wrong
+    return variance, drop + (1 - certain[:, 0]) * own**2 / p_wrong
 
 
 def confusion_mean(b: Belief) -> Floats:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.empirical import evidence, fit_to, times_of
+from worker.core.empirical import evidence, fit_to
 from worker.core.hyperparameters import Fit, Hyperparameters, Scores
 from worker.core.likelihood import Evidence
 
@@ -20,20 +20,18 @@ Ints = NDArray[np.int64]
 SHARES = (0.0, 0.1, 1.0)
 
 
-def log_evidence(before: Ints, group: Ints, scores: Scores, size: Ints) -> Floats:
+def log_evidence(before: Ints, group: Ints, scores: Scores) -> Floats:
     """(S,) log marginal likelihoods of so many shares of the earlier labels alone.
 
     Args:
-        before: (C, 2) right and wrong earlier labels. group: (C,) ascending. size: (C,) items.
+        before: (C, 2) right and wrong earlier labels. group: (C,) ascending.
     """
     none = np.zeros_like(before)
-    stacked = [_stacked(none, before, share, group, scores, size) for share in SHARES]
+    stacked = [_stacked(none, before, share, group, scores) for share in SHARES]
     return np.array([fit_to(one)[1] for one in stacked])
 
 
-def fit_continued(
-    new: Ints, before: Ints, group: Ints, scores: Scores, size: Ints, alone: Floats
-) -> Fit:
+def fit_continued(new: Ints, before: Ints, group: Ints, scores: Scores, alone: Floats) -> Fit:
     """The hyperparameters of the new labels, with what the earlier ones are worth to them.
 
     With a share k of the earlier labels E, the new labels N have the marginal likelihood
@@ -42,7 +40,7 @@ def fit_continued(
     groups: that they are alike is the business of the group's own discount.
 
     Args:
-        new, before: (C, 2) right and wrong labels. group: (C,) ascending. size: (C,) items.
+        new, before: (C, 2) right and wrong labels. group: (C,) ascending.
         alone: (S,) `log_evidence` of the earlier ones.
 
     Source:
@@ -52,7 +50,7 @@ def fit_continued(
     """
     fits, fitting = [], np.zeros(len(SHARES))
     for i, share in enumerate(SHARES):
-        both, told = fit_to(_stacked(new, before, share, group, scores, size))
+        both, told = fit_to(_stacked(new, before, share, group, scores))
         fits.append(both)
         fitting[i] = told - alone[i]
     weight = np.exp(fitting - fitting.max())
@@ -66,9 +64,7 @@ def fit_continued(
     return Fit(Hyperparameters.of(mean), np.asarray(covariance))
 
 
-def _stacked(
-    new: Ints, before: Ints, share: float, group: Ints, scores: Scores, size: Ints
-) -> Evidence:
+def _stacked(new: Ints, before: Ints, share: float, group: Ints, scores: Scores) -> Evidence:
     """The new labels, and so much of the earlier ones as if they were of other groups."""
     before = before if share else np.zeros_like(before)
     both = np.concatenate([new, before])
@@ -77,5 +73,5 @@ def _stacked(
     twice = Scores(np.tile(scores.cell, 2), np.tile(scores.group, 2), more)
     of = np.concatenate([group, group + n_groups])
     seen = evidence(both[:, 0], both[:, 1], of, twice)
-    times = [times_of(of_one.sum(axis=1), size, group) for of_one in (new, before)]
-    return replace(seen, times=np.concatenate([times[0], share * times[1]]))
+    n_new = np.unique(group[new.any(axis=1)]).size
+    return replace(seen, times=np.where(np.arange(seen.begin.size) < n_new, 1.0, share))

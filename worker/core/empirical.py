@@ -5,8 +5,6 @@ beyond it, and how far cells stray from both, is fitted to the labels; groups sh
 overconfident or underconfident classifier is corrected after some tens of labels.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import scipy
 from numpy.typing import NDArray
@@ -21,16 +19,17 @@ from worker.core.likelihood import (
     closeness,
     gradient,
     hessian,
+    moves,
     rate_of,
     terms,
 )
 from worker.core.rising import rising
-from worker.core.shared import Shared, points
+from worker.core.shared import Shared, Slopes, points
 
 Floats = NDArray[np.float64]
 
 _POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
-_TAU = 4  # its place among the hyperparameters
+_S, _TAU, _LAPSE = 3, 4, 5  # their places among the hyperparameters
 _OF_SCALE = 0.16  # variance of the log of a Student's t's random scale, 4 degrees of freedom
 _FAR = 8.0  # standard deviations: no fit ends there, but a step of the search may
 _NEAR = 1.0  # gradient from which on Newton's steps are safe, and shorter
@@ -110,7 +109,27 @@ def shared_of(
     whole = np.maximum(of_groups(sd), 1e-300)
     load = np.stack([of_groups(cells) for cells in along], axis=1) / whole[:, None]
     tau = of_groups(np.sqrt(left) * np.ones(group.size)) / whole * np.exp(h.log_tau)
-    return Shared(load, tau[:, None] * np.exp(_POINTS * np.sqrt(_OF_SCALE)), root[-1], GRID)
+    own = tau[:, None] * np.exp(_POINTS * np.sqrt(_OF_SCALE))
+    return Shared(load, own, root[-1], GRID, _slopes_of(fit, scores, level))
+
+
+def _slopes_of(fit: Fit, scores: Scores, level: tuple[Floats, Floats] | None) -> Slopes:
+    """How the prior of every cell moves with the hyperparameters, at the likeliest ones."""
+    h, lapse = fit.mode, float(np.exp(fit.mode.log_lapse))
+    alpha, beta, _ = prior_of(h, scores, level=level)
+    s = (alpha + beta)[:, :1]
+    middle = special.expit(h.curve(scores.x))[:, None]
+    m = rate_of(middle, lapse)
+    per_m = moves(m) * (m - 0.5) / (m * (1 - m))
+    left = np.ones(1) if level is None else level[1]
+    spread, axes = np.linalg.eigh(fit.covariance)
+    root = axes * np.sqrt(np.maximum(spread, 0.0))
+    along, of_lapse = scores.x.T @ root[curve_places(len(scores.x))], root[_LAPSE]
+    return Slopes(
+        alpha, beta, alpha / s, s, 1 - lapse, np.sqrt(left)[:, None] * np.exp(h.log_tau) * GRID,
+        along, per_m * (m * (1 - middle) * along - lapse * middle * of_lapse) + root[_S],
+        root[_TAU], of_lapse,
+    )  # fmt: skip
 
 
 def _sd_of_effect(
@@ -153,55 +172,19 @@ def _numbers(z: Floats, seen: Evidence) -> Floats:
     return numbers
 
 
-def times_of(
-    labelled: NDArray[np.int64], size: NDArray[np.int64], group: NDArray[np.int64]
-) -> Floats:
-    """(g,) how often each group with labels counts, so that those that were asked for do not rule.
-
-    The bandit labels a group the more, the worse its first labels are. Were all groups drawn from
-    the model, the likelihood would know; as they are not, the curve of all groups would follow the
-    worst ones. A group counts by the fourth root of how many items it has for each label.
-
-    Args:
-        labelled, size: (C,) items. group: (C,) ascending.
-
-    Source:
-        Pseudo-likelihood, Pfeffermann et al., "Weighting for unequal selection probabilities in
-        multilevel models" (1998), scaled to Kish's effective number of labels. The fourth root is
-        ours: as the labels themselves decide who gets more of them, whole weights lean as far to
-        the other side. Found on the truths of `make calibration`, of which no other root holds
-        the whole pool's accuracy as often in the worst row.
-    """
-    n = np.bincount(group, weights=labelled)
-    at = np.flatnonzero(n)
-    weight = (np.bincount(group, weights=size)[at] / n[at]) ** 0.25
-    times: Floats = weight * ((weight @ n[at]) / (weight**2 @ n[at])) if at.size else weight
-    return times
-
-
 def fit(
-    right: NDArray[np.int64],
-    wrong: NDArray[np.int64],
-    group: NDArray[np.int64],
-    scores: Scores,
-    size: NDArray[np.int64],
-    *,
-    is_alike: bool = False,
+    right: NDArray[np.int64], wrong: NDArray[np.int64], group: NDArray[np.int64], scores: Scores
 ) -> Fit:
     """The hyperparameters of largest marginal posterior density, given the labels of all groups.
 
     Args:
-        right, wrong: (C,) labelled items, of `size` (C,). group: (C,) ascending.
-        is_alike: every label counts alike, in whichever group it is.
+        right, wrong: (C,) labelled items. group: (C,) ascending.
 
     Source:
-        Empirical Bayes by the beta-binomial marginal likelihood, each group's taken to the power
-        of `times_of`; the group effect is integrated over its nodes.
+        Empirical Bayes by the beta-binomial marginal likelihood; the group effect is integrated
+        over its nodes.
     """
-    seen = evidence(right, wrong, group, scores)
-    if is_alike:
-        return fit_to(seen)[0]
-    return fit_to(replace(seen, times=times_of(right + wrong, size, group)))[0]
+    return fit_to(evidence(right, wrong, group, scores))[0]
 
 
 def plausible(found: Fit, n: int) -> list[Hyperparameters]:

@@ -5,17 +5,19 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief
+from worker.core.belief import Belief, replaced
 from worker.core.metrics import Metric
 from worker.core.moments import Moments, moments
 from worker.core.shared import Given, held_inside
-from worker.core.supposing import replaced
 
 Floats = NDArray[np.float64]
 
 
 def joint_loadings(b: Belief) -> Floats:
-    """(G, R) loadings of the groups' normal scores on what is shared; R = 0 if nothing is."""
+    """(G, R) loadings of the groups' normal scores on what is shared; R = 0 if nothing is.
+
+    How far a group's mean moves (`worker.core.slopes`), in its standard deviations.
+    """
     if b.shared is None and not b.parts:
         return np.zeros((b.n_groups, 0))
     if "loadings" not in b._memo:

@@ -39,7 +39,7 @@ def closeness(m: Floats) -> Floats:
     return times
 
 
-def _moves(rate: Floats) -> NDArray[np.bool_]:
+def moves(rate: Floats) -> NDArray[np.bool_]:
     """Where a rate is not held at its bounds."""
     return (rate > LEAST_RATE) & (rate < 1 - LEAST_RATE)
 
@@ -95,7 +95,7 @@ def terms(p: Floats, seen: Evidence) -> Terms:
     centre, n = (p[curve_places(len(seen.x))] @ seen.x)[:, None], len(seen.of)
     curve, middle = special.expit(centre + effect), special.expit(centre)
     mu, m = rate_of(curve, lapse), rate_of(middle, lapse)
-    moves, m_moves = _moves(mu), _moves(m)
+    mu_moves, m_moves = moves(mu), moves(m)
     s = np.exp(p[3]) * closeness(m)
     right = s * mu
     of_each, slopes = log_rising(np.concatenate([right, s - right]), seen.each)
@@ -114,8 +114,8 @@ def terms(p: Floats, seen: Evidence) -> Terms:
         middle=middle,
         mu=mu,
         m=m,
-        by_centre=(moves * mu * (1 - curve), m_moves * m * (1 - middle)),
-        by_lapse=(moves * (-lapse * curve), m_moves * (-lapse * middle)),
+        by_centre=(mu_moves * mu * (1 - curve), m_moves * m * (1 - middle)),
+        by_lapse=(mu_moves * (-lapse * curve), m_moves * (-lapse * middle)),
         s=s,
         per_m=(m - 0.5) / (m * (1 - m)),
         effect=effect,

@@ -12,10 +12,10 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief
+from worker.core.belief import Belief, replaced
 from worker.core.counts import CountLaw, law_of_masses
 from worker.core.marginals import FiniteMarginal, Marginal, SampledMarginal
-from worker.core.supposing import replaced, retallied
+from worker.core.supposing import retallied
 
 Floats = NDArray[np.float64]
 N_QUANTILES = 2000

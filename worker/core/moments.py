@@ -15,8 +15,9 @@ from worker.core.calibration import calibration_error
 from worker.core.confusion import confusion
 from worker.core.differences import differences
 from worker.core.judged.known import Known
-from worker.core.linear import line_of, linear, linear_drop
-from worker.core.parts import centred_means, mixed, part_of
+from worker.core.linear import Costs, line_of, linear, linear_drop
+from worker.core.parts import Part, centred_means, mixed, part_of
+from worker.core.slopes import moved, under_likeliest
 
 Floats = NDArray[np.float64]
 
@@ -142,7 +143,7 @@ def _in_doubt(b: Belief, own: Moments) -> Moments:
 def _fresh(b: Belief) -> Moments:
     g, c = b.n_groups, b.group.size
     blank = np.full(g, np.nan)
-    r = 0 if b.shared is None else b.shared.load.shape[1]
+    r = 0 if b.shared is None else b.shared.slopes.of_tau.size
     of_all = Moments(
         blank, blank.copy(), np.zeros(c), np.zeros(c), _nodes(b), np.zeros(g), np.zeros((g, r)),
         np.zeros((c, r)), None, np.zeros((3, g, b.node.shape[-1])),
@@ -184,8 +185,8 @@ def _work_out(
     rate = part.rho[:, 0] if b.node.size == 1 else (part.weight[part.of] * part.rho).sum(axis=1)
     into.rate[cells] = rate
     into.weight[groups] = part.weight
+    mean, variance, worth, costs = _given_nodes(b, part, cells)
     if b.metric.kind == "ece":
-        mean, variance, slope = calibration_error(b, part, cells)
         centred = centred_means(part, mean)
         if b.metric.pooled:
             share = (part.size / group_size(b).sum())[:, None]
@@ -193,20 +194,43 @@ def _work_out(
             weight = part.weight[0]
             in_all = float(weight @ sums)
             total = in_all, float(weight @ (spreads + (sums - in_all) ** 2))
-            slope, centred = slope * share[part.of], np.tile(sums - in_all, (len(slope), 1))
-        drop = linear_drop(part, slope, None, centred, rate)
+            worth, centred = worth * share[part.of], np.tile(sums - in_all, (len(worth), 1))
+        drop = linear_drop(part, worth, None, centred, rate)
     elif b.metric.kind == "confusion":
-        mean, variance, drop = confusion(b, part, cells, rate)
+        variance, drop = confusion(b, part, cells, rate)
     else:
-        worth, costs, offset = line_of(b, part, cells)
-        mean, variance = linear(b, part, cells, worth, costs)
         drop = linear_drop(part, worth, costs, centred_means(part, mean), rate)
-        mean = mean + offset[:, None]
     expected, between, within = mixed(part.weight, mean, variance)
     into.mean[groups], into.variance[groups] = expected, between + within
     into.between[groups] = between
-    tilt = part.tilt(into.moved.shape[1])
-    into.moved[groups] = np.einsum("gu,gur->gr", np.broadcast_to(mean, part.weight.shape), tilt)
-    into.rate_moved[cells] = np.einsum("cu,cur->cr", part.rho, tilt[part.of])
+    if b.shared is not None:
+        into.moved[groups], into.rate_moved[cells] = _moved(b, groups, cells)
     into.drop[cells] = np.where(part.left[:, 0] > 0, drop, 0.0)
     return total
+
+
+def _given_nodes(
+    b: Belief, part: Part, cells: slice
+) -> tuple[Floats, Floats, Floats, Costs | None]:
+    """Mean and variance (g, U) of the groups' values, and what a right answer is worth (c, 1 or U).
+
+    Of a confusion matrix those of the accuracy.
+    """
+    if b.metric.kind == "ece":
+        return *calibration_error(b, part, cells), None
+    if b.metric.kind == "confusion":
+        ones = np.ones_like(part.left)
+        return *linear(b, part, cells, ones, None), ones, None
+    worth, costs, offset = line_of(b, part, cells)
+    mean, variance = linear(b, part, cells, worth, costs)
+    return mean + offset[:, None], variance, worth, costs
+
+
+def _moved(b: Belief, groups: NDArray[np.intp], cells: slice) -> tuple[Floats, Floats]:
+    """How far the means of some groups and the rates of their cells move with what is shared."""
+    assert b.shared is not None, "asked of groups that share something"
+    known = under_likeliest(b)
+    part = part_of(known, groups, cells)
+    mean, _, worth, costs = _given_nodes(known, part, cells)
+    worth = worth if costs is None else worth - costs.mean
+    return moved(known, b.shared.slopes, part, cells, mean, worth)

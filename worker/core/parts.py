@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.belief import Belief, group_size, starts, unlabelled
-from worker.core.shared import given_points, points
+from worker.core.shared import given_points
 
 Floats = NDArray[np.float64]
 
@@ -29,13 +29,6 @@ class Part:
     weight: Floats  # (g, U)
     given: Floats  # (g, K, U) the weights given each point of what the groups share; none: K = 0
     known: Any  # (c,) labels that count as they are: all of them, or none
-
-    def tilt(self, n_shared: int) -> Floats:
-        """(g, U, R) how far the weights move with each of what the groups share."""
-        k = self.given.shape[1]
-        at = points(n_shared, k) / k if k else np.zeros((0, n_shared))
-        tilt: Floats = self.given.transpose(0, 2, 1) @ at
-        return tilt
 
 
 def part_of(b: Belief, groups: NDArray[np.intp], cells: slice) -> Part:

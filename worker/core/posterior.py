@@ -1,11 +1,9 @@
 """What is known of every group's value: tally and prior, and what follows from them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from worker.core.belief import Belief, by_group, group_share, group_size, unlabelled
 from worker.core.calibration import not_calibrated
@@ -230,9 +228,7 @@ def _either(law: Marginal, level: float) -> tuple[float, float]:
     return min(low, first), max(high, last)
 
 
-def whole(
-    b: Belief, level: float | None = None, under: Sequence[Belief] = ()
-) -> tuple[float, float, float]:
+def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
     """Mean and interval of the sum of the groups' values, weighted by their shares.
 
     What is asked if the metric is pooled: the ECE of a pool whose groups are its bins, or the mean
@@ -246,7 +242,6 @@ def whole(
 
     Args:
         level: None for the metric's own.
-        under: b under hyperparameters, each as likely as any other, as of `draws_of_whole`.
 
     Raises:
         ValueError: `level` is not inside (0, 1).
@@ -254,7 +249,7 @@ def whole(
     filled = np.flatnonzero(group_size(b))
     share = group_share(b)[filled]
     level = b.metric.level if level is None else level
-    summed = SampledMarginal(draws_of_whole(b, under))
+    summed = SampledMarginal(draws_of_whole(b))
     if b.metric.kind == "measure":
         low, high = _narrowest(summed, _checked(level))
     else:
@@ -268,38 +263,13 @@ def whole(
         low, high = _up_to_ends(np.array([bounds]), ends[None], right, wrong)[0].tolist()
     if b.metric.kind == "ece" and b.metric.pooled:
         return float(summed.quantiles(np.array([0.5]))[0]), low, high
-    return float(np.mean([mean(one)[filled] @ share for one in under or [b]])), low, high
+    return float(mean(b)[filled] @ share), low, high
 
 
-def draws_of_whole(b: Belief, under: Sequence[Belief] = ()) -> Floats:
-    """(D,) ascending draws of the sum of the groups' values, weighted by their shares.
-
-    b holds how far each group moves with what is uncertain of the hyperparameters. That takes all
-    strata of a group to move as one; where some have most of the labels, what these say of the
-    others is less sure, and the sum of all groups was too sure of itself: 95% held in .84 of 100
-    runs after 320 labels of truths from the model (`make calibration`, estimate).
-
-    Args:
-        under: b under hyperparameters, each as likely as any other: given these the groups are
-            independent, and their sum is taken as normal, of their exact means and variances.
-
-    Source:
-        Gelman et al., "Bayesian Data Analysis" (2013), section 5.3: hyperparameters are drawn, and
-        the rest given them.
-    """
+def draws_of_whole(b: Belief) -> Floats:
+    """(2,000,) ascending draws of the sum of the groups' values, weighted by their shares."""
     filled = np.flatnonzero(group_size(b))
-    share = group_share(b)[filled]
-    if not under:
-        return np.sort(draws(b)[:, filled] @ share)
-    n = N_DRAWS // len(under)
-    parts = special.ndtri((np.arange(n) + 0.5) / n)
-    drawn = [
-        mean(one)[filled] @ share + np.sqrt(variance(one)[filled] @ share**2) * parts
-        for one in under
-    ]
-    ends = share @ _ends(b)[filled]
-    inside = np.fmax(np.fmin(drawn, np.fmax(*ends)), np.fmin(*ends))
-    return np.sort(inside.ravel())
+    return np.sort(draws(b)[:, filled] @ group_share(b)[filled])
 
 
 def _tails(level: float) -> Floats:

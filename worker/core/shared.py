@@ -2,11 +2,12 @@
 
 Hyperparameters are common to all groups: if the curve of accuracy over score lies lower than
 thought, every group is worse than thought. The posterior of each group holds that uncertainty, but
-sums, ranks and differences of groups also depend on how the groups move together.
+sums, ranks and differences of groups also depend on how the groups move together: by how much, say
+the slopes of their means (`worker.core.slopes`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -27,6 +28,29 @@ _INSIDE = 1e-12  # probabilities are kept off 0 and 1, where a normal score is i
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Slopes:
+    """The prior of C cells under the likeliest hyperparameters, and how it moves with them.
+
+    alpha, beta: (C, U) of the Betas, s mu and s (1 - mu) and what moves with no hyperparameter.
+    mu: (C, U) rates. s: strengths, (C, 1) if alpha + beta is the same at all nodes, else (C, U); 0
+    where nothing moves. share: of the curve in the rates, 1 less the lapse. effect: (C or 1, U)
+    logits that the nodes add. along, of_s: (C, R) how far the curve's centre and log s move with
+    each of R independent standard normals. of_tau, of_lapse: (R,) how far the logs of these do.
+    """
+
+    alpha: Floats
+    beta: Floats
+    mu: Floats
+    s: Floats
+    share: float
+    effect: Floats
+    along: Floats
+    of_s: Floats
+    of_tau: Floats
+    of_lapse: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Shared:
     """What of the nodes' prior is common to all groups.
 
@@ -36,12 +60,14 @@ class Shared:
 
     load: (G, R). own: (G, S), > 0. wider: (R,). axis: (U,) where the nodes are, the same for all
     groups; nan for one that stands apart: what is shared says nothing of it.
+    slopes: how the cells move with what is shared, whose strata move apart.
     """
 
     load: Floats
     own: Floats
     wider: Floats
     axis: Floats
+    slopes: Slopes
 
 
 def effect_density(axis: Floats) -> Floats:
@@ -56,7 +82,28 @@ def effect_density(axis: Floats) -> Floats:
 
 def with_node_apart(shared: Shared) -> Shared:
     """With a last node that stands apart from the others."""
-    return Shared(shared.load, shared.own, shared.wider, np.append(shared.axis, np.nan))
+    return replace(shared, axis=np.append(shared.axis, np.nan))
+
+
+def with_fixed(shared: Shared, alpha: Floats, beta: Floats) -> Shared:
+    """With parts of the cells' Betas that move with no hyperparameter.
+
+    Args:
+        alpha, beta: (C, U) of the Betas under the likeliest hyperparameters. U may be larger than
+            before: a node that stands apart is the last one, and all may be repeated.
+    """
+    of, width = shared.slopes, shared.axis.size
+    apart = width - of.mu.shape[1]
+    times = alpha.shape[1] // width
+
+    def laid_out(numbers: Floats) -> Floats:
+        return np.tile(np.pad(numbers, ((0, 0), (0, apart))), times)
+
+    s = np.broadcast_to(of.s, of.mu.shape)
+    slopes = replace(
+        of, alpha=alpha, beta=beta, mu=laid_out(of.mu), s=laid_out(s), effect=laid_out(of.effect)
+    )
+    return replace(shared, slopes=slopes)
 
 
 def given_points(shared: Shared, node: Floats) -> Floats:

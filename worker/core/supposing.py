@@ -1,20 +1,14 @@
 """Beliefs one step further: one label later, or as if the queue had come back."""
 
-from collections.abc import Callable, Hashable
 from dataclasses import replace
-from functools import cache
-from operator import attrgetter
-from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, Counts, Ints
+from worker.core.belief import Belief, Counts, Ints, replaced
 from worker.core.metrics import Errors
 from worker.core.moments import carry_over, moments
 from worker.core.shared import Shared
-
-T = TypeVar("T")
 
 # What depends on prior and pool only, and so stays when the tally changes.
 _LASTING = (
@@ -167,22 +161,3 @@ def _after(
     after = replaced(b, right=right, wrong=wrong, errors=errors, variants=(), _memo=memo)
     carry_over(b, after, groups)
     return after
-
-
-def replaced(frozen: T, **changes: object) -> T:
-    """`dataclasses.replace` without the checks of the class: for what is valid by construction."""
-    kind = type(frozen)
-    names, values_of = _slots(cast("Hashable", kind))
-    copy = object.__new__(kind)
-    for name, value in zip(names, values_of(frozen), strict=True):
-        _set(copy, name, changes.get(name, value))
-    return copy
-
-
-_set = object.__setattr__
-
-
-@cache
-def _slots(kind: Hashable) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    names: tuple[str, ...] = kind.__slots__  # type: ignore[attr-defined]
-    return names, attrgetter(*names)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, unlabelled
-from worker.core.supposing import replaced
+from worker.core.belief import Belief, replaced, unlabelled
 from worker.core.views import Queue, View
 from worker.pool import Pool
 from worker.pool.models import Models

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core import empirical
-from worker.core.belief import Belief
+from worker.core.belief import Belief, replaced
 from worker.core.counts import LawCache
 from worker.core.hyperparameters import Covariate, Fit, Scores, unfitted
 from worker.core.pooling import pooled
@@ -20,7 +20,7 @@ from worker.core.strategies import Choice, NothingLeft
 from worker.core.strategies.models import for_each
 from worker.core.strategies.ours import assay
 from worker.core.strategies.picking import any_item
-from worker.core.supposing import replaced, retallied, with_prior
+from worker.core.supposing import retallied, with_prior
 from worker.core.views import (
     Layout,
     View,
@@ -258,7 +258,7 @@ def _scores(layout: Layout, model: int, view: View) -> Scores:
 
 
 def _fitted(part: Belief, early: Ints, scores: Scores) -> Belief:
-    rates = empirical.fit(early[:, 0], early[:, 1], part.group, scores, part.size)
+    rates = empirical.fit(early[:, 0], early[:, 1], part.group, scores)
     prior = empirical.prior_of(rates.mode, scores, rates.covariance)
     return with_prior(part, *prior, shared=_shared(part, rates, scores))
 

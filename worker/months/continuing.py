@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from worker import believing
 from worker.believing import scores
 from worker.core import empirical
-from worker.core.belief import Belief
+from worker.core.belief import Belief, replaced
 from worker.core.continuing import fit_continued, log_evidence
 from worker.core.counts import LawCache
 from worker.core.history import (
@@ -24,7 +24,8 @@ from worker.core.history import (
     with_history,
 )
 from worker.core.hyperparameters import Fit
-from worker.core.supposing import replaced, with_prior, with_tally
+from worker.core.shared import with_fixed
+from worker.core.supposing import with_prior, with_tally
 from worker.judgements.outcomes import Outcomes, count
 from worker.plan import Plan
 from worker.pool import Pool
@@ -33,6 +34,7 @@ Ints = NDArray[np.int64]
 
 # A fit takes some tenths of a second, and a stage of the schedule sees many turns.
 _fits = LawCache(1 << 23)
+_N_PLAUSIBLE = 40  # hyperparameters that what a pool's new labels are held against is averaged over
 
 
 def history(pool: Pool, meaning: Outcomes) -> Ints:
@@ -59,10 +61,15 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
         before = history(pool, meaning)
         plain, rates = _fitted_to_both(early, before, plan, pool, meaning)
         even = with_tally(_continued(plain, before, no_rate()), early)
-        found = _continued(plain, before, drift(even, no_rate()), believed_share(even))
+        rate, share = drift(even, no_rate()), believed_share(even)
+        found = _continued(plain, before, rate, share)
         if rates is not None:
-            found = replaced(found, shared=believing.shared_of(meaning, pool, rates), _memo={})
-        _fits.put(key, found, 3 * found.alpha.size)
+            sure = with_prior(plain, *believing.prior_for(meaning, pool, rates.mode))
+            fixed = _continued(sure, before, rate, share)
+            shared = believing.shared_of(meaning, pool, rates)
+            shared = with_fixed(shared, fixed.alpha, fixed.beta)
+            found = replaced(found, shared=shared, _memo={})
+        _fits.put(key, found, 7 * found.alpha.size)
     errors = found.errors
     if errors is not None and belief.errors is not None:
         errors = replace(errors, counts=belief.errors.counts)
@@ -133,11 +140,9 @@ def _fitted_to_both(
     key = "alone", pool.hash, plan.question.metric
     alone: Any = _fits.get(key)
     if alone is None:
-        alone = log_evidence(earlier, pool.cell_group, told, pool.cell_size)
+        alone = log_evidence(earlier, pool.cell_group, told)
         _fits.put(key, alone, alone.size)
-    rates = fit_continued(
-        _right_or_wrong(early), earlier, pool.cell_group, told, pool.cell_size, alone
-    )
+    rates = fit_continued(_right_or_wrong(early), earlier, pool.cell_group, told, alone)
     both, errors = early + before, plain.errors
     if errors is not None and both[:, 1:].any():
         errors = replace(believing.learnt_errors(both, meaning), counts=errors.counts)
@@ -146,7 +151,7 @@ def _fitted_to_both(
 
 
 def _plausible(plain: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> list[Belief]:
-    """`plain` with priors fitted to some labels: the best one, then `believing.N_PLAUSIBLE` others.
+    """`plain` with priors fitted to some labels: the best one, then `_N_PLAUSIBLE` others.
 
     Fitted whatever the plan's prior is: one that draws all cells the same way off the truth would
     foretell a pool that never was, and a change of it.
@@ -154,9 +159,9 @@ def _plausible(plain: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> li
     if meaning.metric.pooled:
         return [with_prior(plain, *believing.shared_rates(pool, labels))]
     told, counts = scores(pool), _right_or_wrong(labels)
-    found = empirical.fit(counts[:, 0], counts[:, 1], pool.cell_group, told, pool.cell_size)
+    found = empirical.fit(counts[:, 0], counts[:, 1], pool.cell_group, told)
     best = with_prior(plain, *believing.prior_for(meaning, pool, found.mode, found.covariance))
-    drawn = empirical.plausible(found, believing.N_PLAUSIBLE)
+    drawn = empirical.plausible(found, _N_PLAUSIBLE)
     priors = [believing.prior_for(meaning, pool, h) for h in drawn]
     return [best, *(with_prior(plain, *prior) for prior in priors)]
 

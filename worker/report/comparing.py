@@ -212,10 +212,8 @@ def _values(belief: Belief) -> Floats:
 
 def _overall(one: tuple[Assessment, Belief, Side]) -> tuple[Floats, Floats, int]:
     """Mean and interval of the whole pool's value, draws of it, and labels."""
-    work, belief, side = one
-    under = work.plausible(belief)
-    drawn = draws_of_whole(belief, under)
-    return np.array(whole(belief, under=under)), drawn, side.labels
+    _, belief, side = one
+    return np.array(whole(belief)), draws_of_whole(belief), side.labels
 
 
 def _difference(
