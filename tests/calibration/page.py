@@ -6,22 +6,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tests.calibration.rows import HIGH, LOW, Row
+from tests.calibration.rows import HIGH, LOW, Row, surely
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The mean over rows of what came true, and between what it has to lie."""
+    """The mean over rows of what came true, between what it surely lies, and has to."""
 
     what: str
     rows: int
     came: float
+    low: float
+    high: float
     least: float
     most: float
 
     @property
     def fails(self) -> bool:
-        return not self.least <= self.came <= self.most
+        return self.high < self.least or self.low > self.most
 
 
 def summed_up(rows: Sequence[Row]) -> list[Mean]:
@@ -43,7 +45,11 @@ def summed_up(rows: Sequence[Row]) -> list[Mean]:
 
 
 def _mean(what: str, rows: Sequence[Row], least: float, most: float) -> Mean:
-    return Mean(what, len(rows), sum(row.came for row in rows) / len(rows), least, most)
+    runs: dict[tuple[str, str], int] = {}
+    for row in rows:  # those of one run, after so many labels each, are not independent
+        runs[row.way, row.kind] = max(row.runs, runs.get((row.way, row.kind), 0))
+    came = sum(row.came for row in rows) / len(rows)
+    return Mean(what, len(rows), came, *surely(came, sum(runs.values())), least, most)
 
 
 _HEADS = ("", "held", "surely from", "to", "said", "what", "plan", "pool", "labels", "runs", "n")
@@ -79,8 +85,8 @@ def _lines(
     yield "Means over rows:"
     for mean in means:
         yield (
-            f"{'FAILS' if mean.fails else '':5} {mean.came:.3f} ({mean.least:.2f} to "
-            f"{mean.most:.2f})  {mean.what}, {mean.rows} rows"
+            f"{'FAILS' if mean.fails else '':5} {mean.came:.3f} [{mean.low:.3f}, {mean.high:.3f}] "
+            f"({mean.least:.2f} to {mean.most:.2f})  {mean.what}, {mean.rows} rows"
         )
     yield from (f"NOT RUN {what}: its data is not here" for what in missing)
 
@@ -88,8 +94,8 @@ def _lines(
 def page(rows: Sequence[Row], means: Sequence[Mean], missing: Sequence[str]) -> str:
     """As one HTML page that needs nothing but itself."""
     of_means = [
-        ("FAILS" if mean.fails else "", f"{mean.came:.3f}", f"{mean.least:.2f}", f"{mean.most:.2f}",
-         mean.what, str(mean.rows))
+        ("FAILS" if mean.fails else "", f"{mean.came:.3f}", f"{mean.low:.3f}", f"{mean.high:.3f}",
+         f"{mean.least:.2f}", f"{mean.most:.2f}", mean.what, str(mean.rows))
         for mean in means
     ]  # fmt: skip
     parts = [
@@ -101,7 +107,7 @@ def page(rows: Sequence[Row], means: Sequence[Mean], missing: Sequence[str]) -> 
         "a 95% interval in less than .88 of cases; a claim on truths from the model less often "
         "than it says. Where one failed, all of its plan and pool have five times "
         "the runs. What is said of real pools without being claimed is judged over pools.</p>",
-        _table(("", "mean", "from", "to", "what", "rows"), of_means),
+        _table(("", "mean", "surely from", "to", "asked for from", "to", "what", "rows"), of_means),
         _table(_HEADS, [_NUMBERS(row) for row in _ordered(rows)]),
     ]
     if missing:

@@ -79,11 +79,17 @@ def row_of(
         variance = (error @ error) * runs / (runs - 1) / total**2
         if variance > 0:
             effective = float(np.clip(share * (1 - share) / variance, min(runs, total), total))
-    k = share * effective
-    low = float(stats.beta.ppf(_SURE, k, effective - k + 1)) if k > 0 else 0.0
-    high = float(stats.beta.ppf(1 - _SURE, k + 1, effective - k)) if k < effective else 1.0
+    low, high = surely(share, effective)
     said_mean = float(said.sum() / total)
     return Row(way, kind, statistic, labels, runs, int(total), said_mean, float(share), low, high)
+
+
+def surely(share: float, n: float) -> tuple[float, float]:
+    """Between what a probability lies (99%) that came true in a share of n independent cases."""
+    k = share * n
+    low = float(stats.beta.ppf(_SURE, k, n - k + 1)) if k > 0 else 0.0
+    high = float(stats.beta.ppf(1 - _SURE, k + 1, n - k)) if k < n else 1.0
+    return low, high
 
 
 def over_pools(rows: Sequence[Row]) -> list[Row]:
