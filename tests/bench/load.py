@@ -1,5 +1,6 @@
 """Many assessments at once: throughput, fairness, memory; real workers, a desk kept in Valkey."""
 
+import multiprocessing
 import os
 import resource
 import signal
@@ -12,6 +13,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from unittest.mock import patch
 
@@ -34,6 +37,7 @@ from worker.service.settings import Settings
 
 ASSESSMENTS, WORKERS, ANNOTATIONS, GROUPS, ITEMS = 200, 8, 50_000, 10, 1_000
 IDLE, PAUSE_S, MINUTES, KILL_EVERY_S, WATCHER_S = 1_000, 5.0, 4, 60.0, 3.0
+_OF_PROCESSES = multiprocessing.get_context("spawn")
 OPEN = "stop: {mrr: {confidence: 0.9999999}}\n"
 
 
@@ -119,15 +123,18 @@ def beside_idle(n_idle: int, n_busy: int, n_workers: int, seconds: float) -> Non
                 time.sleep(0.5)
             for assessment in names[n_busy:]:  # nobody was there for an hour
                 office.ledger(assessment).advance_cursor(int((time.time() - 3600) * 1e6))
-            over, rounds = threading.Event(), list[float]()
-            watcher = threading.Thread(target=_watch, args=(office, over, rounds))
+            watched = _OF_PROCESSES.Queue()
+            over = _OF_PROCESSES.Event()
+            watcher = _OF_PROCESSES.Process(
+                target=_watch, args=(office.settings, office.url, over, watched)
+            )
             watcher.start()
             before_s, began = _cpu_s(pids()), time.perf_counter()
             waits, n_killed = _answer(office, work, names[:n_busy], seconds, pids)
             cpu_s, took_s = _cpu_s(pids()) - before_s, time.perf_counter() - began
             over.set()
+            rounds_ms, waits_s = 1e3 * np.array(watched.get()), np.array(waits)
             watcher.join()
-    rounds_ms, waits_s = 1e3 * np.array(rounds), np.array(waits)
     line("a round of the watcher (p50, longest)", _two(rounds_ms, 100, "ms"), "1,000 ms")
     line(f"answers; workers killed: {n_killed}", f"{len(waits):,}", "")
     line("answered until counted (p50, p95)", _two(waits_s, 95, "s"), "2 s")
@@ -156,12 +163,15 @@ def _two(values: NDArray[np.float64], upper: float, unit: str) -> str:
     return "{:.3g}, {:.3g} {}".format(*np.percentile(values, [50, upper]), unit)
 
 
-def _watch(office: Office, over: threading.Event, rounds: list[float]) -> None:
-    """Go round as `assay watch` does; note how long each round takes."""
+def _watch(settings: Settings, url: str, over: Event, watched: "Queue[list[float]]") -> None:
+    """Go round as `assay watch` does, in a process of its own; tell how long each round took."""
+    office, rounds = Office(settings, url), list[float]()
     while not over.wait(WATCHER_S):
         began = time.perf_counter()
         look_around(office, len(rounds), WATCHER_S / 2)
         rounds.append(time.perf_counter() - began)
+    office.close()
+    watched.put(rounds)
 
 
 def _answer(

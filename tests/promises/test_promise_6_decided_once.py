@@ -18,6 +18,7 @@ from tests.promises.world import (
     histories,
     live_through,
     new_world,
+    small_assessment,
 )
 from worker.assessment import Assessment
 from worker.ledger import Header
@@ -141,9 +142,11 @@ def test_whatever_happens_to_the_worker_that_sees_a_late_edit_it_is_reviewed_onc
 
 
 def test_a_resume_of_what_is_labelled_whole_stops_again_with_the_decision_that_is_there(
-    long_assessment: Small, folder: Path, keeper: str | None
+    folder: Path, keeper: str | None
 ) -> None:
-    with new_world(long_assessment, folder, keeper) as world:
+    # more looks than so few labels have: not answered before the last one
+    endless = small_assessment(folder / "endless", "{mrr: {confidence: 0.9999}, looks: 9}")
+    with new_world(endless, folder, keeper) as world:
         label_up_to(world, world.assessment.pool.n_items)
         world.settle()
         (stop,) = published(world)
