@@ -58,30 +58,35 @@ def look_around(office: Office, rounds: int, fresh_s: float = 0.0) -> None:
     office.state.set(HEARTBEAT, rounds, ex=60)
     seen = dict(glances(office.state, office.ids()))
     quiet_every = _quiet_every(one for one in seen.values() if isinstance(one, Glance))
-    looked = office.each(
-        lambda one: _look_at(office, one, seen[one], rounds, quiet_every, fresh_s), seen
-    )
-    for assessment, found in looked:
+    asked = dict[str, int]()
+
+    def look(assessment: str) -> None:
+        glance = seen[assessment]
+        if isinstance(glance, Exception):
+            raise glance
+        if _is_due(office, assessment, glance, rounds, quiet_every, fresh_s):
+            asked[assessment] = glance.wakes
+        _tend(office, assessment, glance)
+
+    for assessment, found in office.each(look, seen):
         if isinstance(found, AssayError) and rounds % ENDED_EVERY == 0:
             log.warning("%s: %s", assessment, found)
+    office.ask_for_turns(asked)
 
 
-def _look_at(
-    office: Office,
-    assessment: str,
-    glance: Glance | Exception,
-    rounds: int,
-    quiet_every: int,
-    fresh_s: float,
-) -> None:
-    if isinstance(glance, Exception):
-        raise glance
+def _is_due(
+    office: Office, assessment: str, glance: Glance, rounds: int, quiet_every: int, fresh_s: float
+) -> bool:
+    """Whether a turn is asked for in this round; one whose job may be lost is asked for at once."""
     every = ENDED_EVERY if glance.status == "stopped" else quiet_every if _is_quiet(glance) else 1
     unread_s = abs(time.time() - glance.polled_at)
-    if (crc32(assessment.encode()) + rounds) % every == 0 and unread_s >= fresh_s:
-        office.ask_for_turn(assessment, glance.wakes)
-        if unread_s > STUCK_S * every:
-            office.nudge(assessment, STUCK_S)
+    is_due = (crc32(assessment.encode()) + rounds) % every == 0 and unread_s >= fresh_s
+    if is_due and unread_s > STUCK_S * every:
+        office.nudge(assessment, STUCK_S)
+    return is_due
+
+
+def _tend(office: Office, assessment: str, glance: Glance) -> None:
     if glance.header is not None:
         plan = stored_plan(Header.load(glance.header).plan)
         if plan.notify or plan.report.every is not None:

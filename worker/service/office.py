@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from redis import Redis
 from redis.exceptions import RedisError
 from rq import Queue
 from rq.exceptions import DuplicateJobError
+from rq.job import Job
 from rq.serializers import JSONSerializer
 
 from connector.errors import ConnectorError
@@ -182,6 +183,27 @@ class Office:
         """
         self._enqueue(JOB, assessment, f"{wakes}")
 
+    def ask_for_turns(self, wakes: Mapping[str, int]) -> None:
+        """`ask_for_turn` of many in two trips to the server.
+
+        A wake that comes between the two may leave its job in the queue twice; the second one finds
+        nothing to do.
+        """
+        asked = {Job.key_for(_name_of(JOB, one, f"{n}")): (one, n) for one, n in wakes.items()}
+        with self._jobs.pipeline(transaction=False) as pipe:
+            for key in asked:
+                pipe.exists(key)
+            is_there = pipe.execute() if asked else []
+        new = [
+            of for of, is_waiting in zip(asked.values(), is_there, strict=True) if not is_waiting
+        ]
+        if not new:
+            return
+        with self._jobs.pipeline(transaction=False) as pipe:
+            about = [_described(JOB, one, f"{n}") for one, n in new]
+            self._queue.enqueue_many([Queue.prepare_data(**data) for data in about], pipeline=pipe)
+            pipe.execute()
+
     def nudge(self, assessment: str, every_s: float) -> None:
         """Ask for a turn whatever became of earlier jobs: RQ can lose one, whose id then blocks."""
         slot = int(datetime.now(UTC).timestamp() / every_s)
@@ -217,19 +239,29 @@ class Office:
             waits_s: what is asked for again every so often waits twice as long at most, or a
                 weekend without workers leaves hours of the same job.
         """
-        verb = job.rpartition(".")[2]
+        data = _described(job, assessment, suffix, *more, timeout_s=timeout_s)
+        ttl = None if waits_s is None else max(1, round(2 * waits_s))
         with suppress(DuplicateJobError):  # it is waiting already
-            self._queue.enqueue_call(
-                job,
-                args=[assessment, *more],
-                job_id=f"{verb}-{assessment}-{suffix}",
-                unique=True,
-                timeout=timeout_s,
-                ttl=None if waits_s is None else max(1, round(2 * waits_s)),
-                result_ttl=0,
-                failure_ttl=60,
-                description=f"{verb} {assessment}",
-            )
+            self._queue.enqueue_call(**data, ttl=ttl, unique=True)
+
+
+def _name_of(job: str, assessment: str, suffix: str) -> str:
+    return f"{job.rpartition('.')[2]}-{assessment}-{suffix}"
+
+
+def _described(
+    job: str, assessment: str, suffix: str, *more: int, timeout_s: int = JOB_TIMEOUT_S
+) -> dict[str, Any]:
+    """What RQ is told of a job."""
+    return {
+        "func": job,
+        "args": [assessment, *more],
+        "job_id": _name_of(job, assessment, suffix),
+        "timeout": timeout_s,
+        "result_ttl": 0,
+        "failure_ttl": 60,
+        "description": f"{job.rpartition('.')[2]} {assessment}",
+    }
 
 
 @contextmanager

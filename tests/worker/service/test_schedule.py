@@ -46,6 +46,13 @@ def test_a_running_assessment_is_woken_everylook_around(office, begun, assessmen
     assert ours(begun, assessment_id) == [f"advance-{assessment_id}-0"]
 
 
+def test_what_waits_already_is_not_asked_for_again(office, begun, assessment_id):
+    for rounds in (1, 2):
+        look_around(office, rounds)
+        office.wake(assessment_id)
+    assert ours(begun, assessment_id).count(f"advance-{assessment_id}-0") == 1
+
+
 @pytest.fixture
 def quiet(office, begun, assessment_id):
     """The begun one and so many others that nothing changes in for an hour, read just now."""
