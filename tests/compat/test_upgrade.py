@@ -69,7 +69,8 @@ def test_a_running_assessment_goes_on_with_the_next_release_and_with_the_one_bef
         task = eventually(lambda: person.next_task(project))
         first = trial.submit(person, task, trial.another(task["data"]["item_id"]))
         counted(old, 4)
-        assert replayed(old, trial.assessment)["is_equal"] is True
+        told = replayed(old, trial.assessment)
+        assert told["is_equal"] is True, json.dumps(told)
     person.edit(first["id"], trial.truth[task["data"]["item_id"]])
     label(1, project)  # of what is still in the queue
 

@@ -214,7 +214,8 @@ def _told(path: Path, wanted: Wanted | None = None) -> Iterator[None]:
         raise PredictionsError(f"{path}: there is no such file") from None
     except IsADirectoryError:
         raise PredictionsError(f"{path}: came a folder, expected a file") from None
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, RuntimeError) as error:
+        # some faults of a Parquet file pass Arrow as they were thrown, which Python calls runtime
         if path.is_dir() and not is_data_set(path):
             raise PredictionsError(f"{path}: came a folder, expected a file") from None
         if path.is_file() and path.stat().st_size == 0:

@@ -87,27 +87,25 @@ def folder_batches(path: Path, columns: list[str] | None, n_rows: int) -> Iterat
 def parquet_batches(path: Path, columns: list[str], n_rows: int) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a Parquet file in order, at most `n_rows` at once, in bounded memory.
 
-    Texts that the file keeps in a dictionary come in one: what they unpack to is not known before.
+    Texts come in a dictionary: what those that the file keeps in one unpack to is not known before.
     """
     # by the megabyte, for all items may stand in one group of rows; and group by group, for what
     # was read of a group stays in memory until the reader goes on to another call
-    kept = _in_dictionaries(path, columns)
+    kept = _texts(path, columns)
     with pa.parquet.ParquetFile(path, buffer_size=1 << 20, read_dictionary=kept) as file:
         for group in range(file.num_row_groups):
             yield from file.iter_batches(batch_size=n_rows, row_groups=[group], columns=columns)
 
 
-def _in_dictionaries(path: Path, columns: list[str]) -> list[str]:
-    """The columns of texts that are long in memory and short in the file."""
+def _texts(path: Path, columns: list[str]) -> list[str]:
+    """The columns of texts, by the schema alone.
+
+    Which of them the file keeps in a dictionary the metadata of its parts say; but a part whose
+    statistics are damaged ends the process as it is looked at (pyarrow 26).
+    """
     with pa.parquet.ParquetFile(path) as file:
-        told = file.metadata
-    found = set()
-    for group in range(told.num_row_groups):
-        for at in range(told.num_columns):
-            chunk = told.row_group(group).column(at)
-            is_kept = {"RLE_DICTIONARY", "PLAIN_DICTIONARY"} & set(chunk.encodings)
-            if chunk.physical_type == "BYTE_ARRAY" and is_kept:
-                found.add(chunk.path_in_schema)
+        told = [file.schema.column(at) for at in range(len(file.schema))]
+    found = {one.path for one in told if one.physical_type == "BYTE_ARRAY"}
     return [name for name in columns if name in found]
 
 
