@@ -221,6 +221,8 @@ def open_pool(
         if not is_trusted:
             check_values(blocks)
         header = json.loads(metadata[HEADER_KEY])
+        if not isinstance(header, dict):
+            raise ValueError(f"its header is {header!r:.100}")
         version = header["version"]
         is_known = version in (ONE_BLOCK, SEVERAL_BLOCKS)
         is_whole = not is_known or sum(block.num_rows for block in blocks) == header["n_items"]
