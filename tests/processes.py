@@ -1,12 +1,20 @@
-"""Which processes are there that have to do with a folder."""
+"""Which processes are there that have to do with a folder, and which port is free."""
 
 from __future__ import annotations
 
 import os
+import socket
 import time
 from pathlib import Path
 
 PATIENCE_S = 120.0
+
+
+def free_port() -> int:
+    """One that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def processes_of(home: Path) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import yaml
 
 from connector.tethered import tied
 from tests.live.service import eventually
+from tests.processes import free_port
 from worker.service.embedded import find_binary
 from worker.service.server import connect
 
@@ -36,9 +36,7 @@ def guarded_server(folder: Path, password: str) -> Iterator[Guarded]:
     (folder / "password").write_text(password + "\n")
     administrator = "user admin on >all ~* &* +@all\n"
     (folder / "acl.conf").write_text(ACL.read_text(encoding="utf-8") + administrator)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     for name, ours in {
         "/run/secrets/redis_password": folder / "password",
         "/etc/valkey-acl.conf": folder / "acl.conf",

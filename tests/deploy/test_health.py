@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import yaml
 
 from connector.tethered import tied
 from tests.live.service import eventually
+from tests.processes import free_port
 
 COMPOSE = Path(__file__).parents[2] / "deploy" / "compose.yaml"
 # Docker gives every container the proxies that its user has set. This one answers nobody.
@@ -20,9 +20,7 @@ PROXY = {"http_proxy": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9"}
 def test_the_receiver_is_found_healthy_also_where_the_machine_has_a_proxy(
     valkey_url: str, tmp_path: Path
 ) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     receiver = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"]["receiver"]
     words = [word.replace("8765", port) for word in receiver["command"]]
     words[words.index("0.0.0.0")] = "127.0.0.1"  # other machines have no business here

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from connector.tethered import tied
 from tests.deploy.test_alerts import ALERTS, documented
 from tests.live.service import PATIENCE_S, Service, eventually
 from tests.machine import needs
+from tests.processes import free_port
 from tests.test_monitoring import RULES
 from tests.web.site import TOKEN, Begun, begin
 from worker.service.counters import count_turn
@@ -40,12 +40,6 @@ DAY_US = 86_400_000_000
 def hurried(rules: str) -> str:
     """The same rules, in which a minute is a second."""
     return re.sub(r"\b(\d+)m\b", r"\1s", rules)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +82,7 @@ def prometheus(folder: Path, target: str) -> Iterator[Prometheus]:
     config["rule_files"] = [str(folder / "alerts.yaml")]
     (folder / "alerts.yaml").write_text(hurried(ALERTS.read_text(encoding="utf-8")))
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
-    address = f"127.0.0.1:{_free_port()}"
+    address = f"127.0.0.1:{free_port()}"
     command = ["prometheus", f"--config.file={folder / 'prometheus.yml'}"]
     command += [f"--storage.tsdb.path={folder / 'tsdb'}", f"--web.listen-address={address}"]
     with (folder / "prometheus.log").open("wb") as log:
@@ -173,7 +167,7 @@ def break_things(office: Office, folder: Path) -> tuple[Begun, Begun, set[tuple[
 def test_every_alert_fires_once_in_a_prometheus_that_scrapes_us_and_ends_with_its_cause(
     service: Service, tmp_path: Path
 ) -> None:
-    office, port = service.office, _free_port()
+    office, port = service.office, free_port()
     well, slow, due = break_things(office, tmp_path)
     receiver = service.spawn(
         "serve", "--port", str(port), "--public-url", "https://assay.example.org"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from tests.deploy.guarded import guarded_server
 from tests.deploy.image import Image
 from tests.live.service import eventually
 from tests.machine import needs
+from tests.processes import free_port
 from tests.web.site import TOKEN
 from worker.service.settings import SECRETS
 
@@ -109,9 +109,7 @@ def machine(files: Path, port: int, log: Path) -> Iterator[Machine]:
 
 
 def test_the_units_run_come_back_and_may_do_little(image: Image, tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     with guarded_server(tmp_path, "a-password") as valkey:
         install(image.files(), valkey.url, port)
         with machine(image.files(), port, tmp_path / "console.log") as here:
