@@ -118,7 +118,10 @@ def _apart(belief: Belief, pool: Pool) -> Belief:
     shared = belief.shared
     if shared is not None:
         at = shared.slopes
-        at = replace(at, alpha=untold(at.alpha), beta=untold(at.beta), s=untold(at.s, 0.0))
+        at = replace(
+            at, alpha=untold(at.alpha), beta=untold(at.beta), mu=at.rates(slice(None)),
+            s=untold(at.s, 0.0),
+        )  # fmt: skip
         shared = replace(shared, slopes=at)
     alpha, beta = untold(belief.alpha), untold(belief.beta)
     return with_prior(belief, alpha, beta, belief.node, shared=shared)

@@ -126,7 +126,7 @@ def _slopes_of(fit: Fit, scores: Scores, level: tuple[Floats, Floats] | None) ->
     root = axes * np.sqrt(np.maximum(spread, 0.0))
     along, of_lapse = scores.x.T @ root[curve_places(len(scores.x))], root[_LAPSE]
     return Slopes(
-        alpha, beta, alpha / s, s, 1 - lapse, np.sqrt(left)[:, None] * np.exp(h.log_tau) * GRID,
+        alpha, beta, None, s, 1 - lapse, np.sqrt(left)[:, None] * np.exp(h.log_tau) * GRID,
         along, per_m * (m * (1 - middle) * along - lapse * middle * of_lapse) + root[_S],
         root[_TAU], of_lapse,
     )  # fmt: skip

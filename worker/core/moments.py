@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, cells_of, filled_groups, group_size
+from worker.core.belief import Belief, cells_of, filled_groups, group_size, starts
 from worker.core.calibration import calibration_error
 from worker.core.confusion import confusion
 from worker.core.differences import differences
@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 
 # A group worked out alone takes as long as so many (cells x nodes) worked out together.
 _OVERHEAD = 2500
+_AT_ONCE = 1 << 13  # cells
 _MOVED = ("moved", "rate_moved")
 
 
@@ -229,8 +230,13 @@ def _given_nodes(
 def _moved(b: Belief, groups: NDArray[np.intp], cells: slice) -> tuple[Floats, Floats]:
     """How far the means of some groups and the rates of their cells move with what is shared."""
     assert b.shared is not None, "asked of groups that share something"
-    known = under_likeliest(b)
-    part = part_of(known, groups, cells)
-    mean, _, worth, costs = _given_nodes(known, part, cells)
-    worth = worth if costs is None else worth - costs.mean
-    return moved(known, b.shared.slopes, part, cells, mean, worth)
+    known, begins, found = under_likeliest(b), starts(b), []
+    # by blocks: of every cell there are some tens of numbers for each node
+    for some in np.array_split(groups, 1 + (cells.stop - cells.start) // _AT_ONCE):
+        within = slice(int(begins[some[0]]), int(begins[some[-1] + 1]))
+        part = part_of(known, some, within)
+        mean, _, worth, costs = _given_nodes(known, part, within)
+        worth = worth if costs is None else worth - costs.mean
+        found.append(moved(known, b.shared.slopes, part, within, mean, worth))
+    of_groups, of_cells = zip(*found, strict=True)
+    return np.concatenate(of_groups), np.concatenate(of_cells)

@@ -32,15 +32,16 @@ class Slopes:
     """The prior of C cells under the likeliest hyperparameters, and how it moves with them.
 
     alpha, beta: (C, U) of the Betas, s mu and s (1 - mu) and what moves with no hyperparameter.
-    mu: (C, U) rates. s: strengths, (C, 1) if alpha + beta is the same at all nodes, else (C, U); 0
-    where nothing moves. share: of the curve in the rates, 1 less the lapse. effect: (C or 1, U)
-    logits that the nodes add. along, of_s: (C, R) how far the curve's centre and log s move with
-    each of R independent standard normals. of_tau, of_lapse: (R,) how far the logs of these do.
+    mu: (C, U) rates; None if they are alpha over s, nothing being fixed. s: strengths, (C, 1) if
+    alpha + beta is the same at all nodes, else (C, U); 0 where nothing moves. share: of the curve
+    in the rates, 1 less the lapse. effect: (C or 1, U) logits that the nodes add. along, of_s:
+    (C, R) how far the curve's centre and log s move with each of R independent standard normals.
+    of_tau, of_lapse: (R,) how far the logs of these do.
     """
 
     alpha: Floats
     beta: Floats
-    mu: Floats
+    mu: Floats | None
     s: Floats
     share: float
     effect: Floats
@@ -48,6 +49,10 @@ class Slopes:
     of_s: Floats
     of_tau: Floats
     of_lapse: Floats
+
+    def rates(self, cells: slice) -> Floats:
+        """(c, U) the rates of some cells."""
+        return self.alpha[cells] / self.s[cells] if self.mu is None else self.mu[cells]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,16 +98,17 @@ def with_fixed(shared: Shared, alpha: Floats, beta: Floats) -> Shared:
             before: a node that stands apart is the last one, and all may be repeated.
     """
     of, width = shared.slopes, shared.axis.size
-    apart = width - of.mu.shape[1]
+    mu = of.rates(slice(None))
+    apart = width - mu.shape[1]
     times = alpha.shape[1] // width
 
     def laid_out(numbers: Floats) -> Floats:
         return np.tile(np.pad(numbers, ((0, 0), (0, apart))), times)
 
-    s = np.broadcast_to(of.s, of.mu.shape)
     slopes = replace(
-        of, alpha=alpha, beta=beta, mu=laid_out(of.mu), s=laid_out(s), effect=laid_out(of.effect)
-    )
+        of, alpha=alpha, beta=beta, mu=laid_out(mu), s=laid_out(of.s * np.ones_like(mu)),
+        effect=laid_out(of.effect),
+    )  # fmt: skip
     return replace(shared, slopes=slopes)
 
 

@@ -14,7 +14,6 @@ from worker.core.shared import Slopes
 
 Floats = NDArray[np.float64]
 
-_BLOCK = 1 << 14  # cells at once: each takes a number for every node and direction
 # What depends on the pool and its tally alone.
 _KEPT = "unlabelled", "group_size", "starts", "filled"
 
@@ -68,7 +67,7 @@ class _Directions:
 
 
 def _directions(at: Slopes, cells: slice) -> _Directions:
-    mu = at.mu[cells]
+    mu = at.rates(cells)
     curve, is_free = mu / at.share, moves(mu)
     per_centre = is_free * mu * (1 - curve)
     effect = at.effect if len(at.effect) == 1 else at.effect[cells]
@@ -95,7 +94,7 @@ def moved(
         models" (1989): how the posterior mean given the hyperparameters moves with these, at their
         likeliest values.
     """
-    to, mu, s = _directions(at, cells), at.mu[cells], at.s[cells]
+    to, mu, s = _directions(at, cells), at.rates(cells), at.s[cells]
     told = _of_labels(b, to, part, cells, mu, s)
     weight = part.weight[part.of]
     per_mu, per_s = weight * s / part.total, weight * s * (mu - part.rho) / part.total
@@ -106,10 +105,7 @@ def moved(
     of_groups += sums(part, to.over_nodes(items * per_mu, items * per_s))
     rate = (weight * part.rho).sum(axis=1, keepdims=True)
     away, of_cells = weight * (part.rho - rate), to.over_nodes(per_mu, per_s)
-    for begin in range(0, len(of_cells), _BLOCK):
-        some = slice(begin, begin + _BLOCK)
-        of_cells[some] += (away[some, :, None] * told[part.of[some]]).sum(axis=1)
-    return of_groups, of_cells
+    return of_groups, of_cells + (away[:, :, None] * told[part.of]).sum(axis=1)
 
 
 def _of_labels(
