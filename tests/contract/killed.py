@@ -139,3 +139,10 @@ def append_file(home: Home) -> Path:
     """Where the server appends what happens."""
     (path,) = (home.folder / "valkey").glob("appendonlydir/*.incr.aof")
     return path
+
+
+def appended(home: Home, connection: Redis) -> bytes:
+    """All of that so far: while the disk is busy the server answers before it has written."""
+    while connection.info("persistence")["aof_buffer_length"]:
+        time.sleep(0.05)
+    return append_file(home).read_bytes()

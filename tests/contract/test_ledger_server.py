@@ -12,6 +12,7 @@ from tests.contract.killed import (
     CALLS,
     Home,
     append_file,
+    appended,
     as_stored,
     begin,
     claim_two,
@@ -31,10 +32,10 @@ def test_a_file_that_was_cut_off_anywhere_holds_whole_steps_only(new_home: Home)
     with new_home.connected() as connection:
         ledger = ValkeyLedger(connection, "torn")
         steps[0](ledger)
-        begun = append_file(new_home).stat().st_size
+        begun = len(appended(new_home, connection))
         for step in steps[1:]:
             step(ledger)
-    whole = append_file(new_home).read_bytes()
+        whole = appended(new_home, connection)
     found = []
     for cut in [begun + (len(whole) - begun) * k // 16 for k in range(17)]:
         with new_home.connected() as connection:
