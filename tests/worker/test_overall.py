@@ -73,3 +73,7 @@ def test_its_interval_is_as_wide_as_thousands_of_hyperparameters_say(case: Opene
     assert told is not None
     assert told[0] == pytest.approx(mean, abs=0.75 * sd)
     assert told[2] - told[1] == pytest.approx(2 * 1.96 * sd, rel=0.2)
+
+
+def test_the_same_labels_say_the_same(case: Opened):
+    assert overall(case.work, believed(case, 3)) == overall(case.work, believed(case, 3))
