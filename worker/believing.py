@@ -118,11 +118,9 @@ def _apart(belief: Belief, pool: Pool) -> Belief:
     shared = belief.shared
     if shared is not None:
         at = shared.slopes
-        at = replace(
-            at, alpha=untold(at.alpha), beta=untold(at.beta), mu=at.rates(slice(None)),
-            s=untold(at.s, 0.0),
-        )  # fmt: skip
-        shared = replace(shared, slopes=at)
+        alpha, beta = at.betas(slice(None))
+        fixed = untold(alpha), untold(beta)
+        shared = replace(shared, slopes=replace(at, s=untold(at.s, 0.0), fixed=fixed))
     alpha, beta = untold(belief.alpha), untold(belief.beta)
     return with_prior(belief, alpha, beta, belief.node, shared=shared)
 

@@ -10,19 +10,18 @@ import scipy
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.hyperparameters import Fit, Hyperparameters, Scores, curve_places, unfitted
-from worker.core.likelihood import (
-    GRID,
+from worker.core.hyperparameters import (
     LEAST_RATE,
-    NODE,
-    Evidence,
+    Fit,
+    Hyperparameters,
+    Scores,
     closeness,
-    gradient,
-    hessian,
+    curve_places,
     moves,
     rate_of,
-    terms,
+    unfitted,
 )
+from worker.core.likelihood import GRID, NODE, Evidence, gradient, hessian, terms
 from worker.core.rising import rising
 from worker.core.shared import Shared, Slopes, points
 
@@ -116,18 +115,18 @@ def shared_of(
 def _slopes_of(fit: Fit, scores: Scores, level: tuple[Floats, Floats] | None) -> Slopes:
     """How the prior of every cell moves with the hyperparameters, at the likeliest ones."""
     h, lapse = fit.mode, float(np.exp(fit.mode.log_lapse))
-    alpha, beta, _ = prior_of(h, scores, level=level)
-    s = (alpha + beta)[:, :1]
-    middle = special.expit(h.curve(scores.x))[:, None]
+    centre = h.curve(scores.x)
+    middle = special.expit(centre)[:, None]
     m = rate_of(middle, lapse)
     per_m = moves(m) * (m - 0.5) / (m * (1 - m))
-    left = np.ones(1) if level is None else level[1]
+    shift, left = (0.0, np.ones(1)) if level is None else level
     spread, axes = np.linalg.eigh(fit.covariance)
     root = axes * np.sqrt(np.maximum(spread, 0.0))
     along, of_lapse = scores.x.T @ root[curve_places(len(scores.x))], root[_LAPSE]
     return Slopes(
-        alpha, beta, None, s, 1 - lapse, np.sqrt(left)[:, None] * np.exp(h.log_tau) * GRID,
-        along, per_m * (m * (1 - middle) * along - lapse * middle * of_lapse) + root[_S],
+        centre + shift, np.sqrt(left)[:, None] * np.exp(h.log_tau) * GRID, lapse,
+        np.exp(h.log_s) * closeness(m), along,
+        per_m * (m * (1 - middle) * along - lapse * middle * of_lapse) + root[_S],
         root[_TAU], of_lapse,
     )  # fmt: skip
 

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+LEAST_RATE = 1e-4
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covariate:
@@ -84,6 +86,23 @@ class Hyperparameters:
         terms = zip((self.a, self.b, self.d, *self.weights), x, strict=True)
         logits: Floats = sum((weight * of for weight, of in terms), np.zeros(x.shape[1]))
         return logits
+
+
+def rate_of(curve: Floats, lapse: float) -> Floats:
+    """mu of `Hyperparameters`, kept off 0 and 1."""
+    held: Floats = np.minimum(np.maximum((1 - lapse) * curve, LEAST_RATE), 1 - LEAST_RATE)
+    return held
+
+
+def closeness(m: Floats) -> Floats:
+    """How many times s the strength of a cell is."""
+    times: Floats = (4 * m * (1 - m)) ** -0.5
+    return times
+
+
+def moves(rate: Floats) -> NDArray[np.bool_]:
+    """Where a rate is not held at its bounds."""
+    return (rate > LEAST_RATE) & (rate < 1 - LEAST_RATE)
 
 
 # Weak normal priors (mean, standard deviation) on the six, in their order: enough to hold the fit

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.hyperparameters import curve_places
+from worker.core.hyperparameters import closeness, curve_places, moves, rate_of
 from worker.core.rising import Rising, bend_of_rising, log_rising
 from worker.core.shared import effect_density
 
@@ -22,26 +22,9 @@ NODE: Floats = effect_density(GRID) * np.gradient(GRID)
 NODE /= NODE.sum()
 _LOG_NODE = np.log(NODE)
 
-LEAST_RATE = 1e-4
 # Which of four moves with each of the first six hyperparameters: the curve's centre (with three, by
 # what scores say of the cell; with all that follow, too), log s, the group's effect, log lapse.
 _MOVED = (0, 0, 0, 1, 2, 3)
-
-
-def rate_of(curve: Floats, lapse: float) -> Floats:
-    held: Floats = np.minimum(np.maximum((1 - lapse) * curve, LEAST_RATE), 1 - LEAST_RATE)
-    return held
-
-
-def closeness(m: Floats) -> Floats:
-    """How many times s the strength of a cell is."""
-    times: Floats = (4 * m * (1 - m)) ** -0.5
-    return times
-
-
-def moves(rate: Floats) -> NDArray[np.bool_]:
-    """Where a rate is not held at its bounds."""
-    return (rate > LEAST_RATE) & (rate < 1 - LEAST_RATE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

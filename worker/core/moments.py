@@ -230,12 +230,13 @@ def _given_nodes(
 def _moved(b: Belief, groups: NDArray[np.intp], cells: slice) -> tuple[Floats, Floats]:
     """How far the means of some groups and the rates of their cells move with what is shared."""
     assert b.shared is not None, "asked of groups that share something"
-    known, begins, found = under_likeliest(b), starts(b), []
+    begins, found = starts(b), []
     # by blocks: of every cell there are some tens of numbers for each node
     for some in np.array_split(groups, 1 + (cells.stop - cells.start) // _AT_ONCE):
         within = slice(int(begins[some[0]]), int(begins[some[-1] + 1]))
-        part = part_of(known, some, within)
-        mean, _, worth, costs = _given_nodes(known, part, within)
+        known, all_of = under_likeliest(b, some, within), slice(0, within.stop - within.start)
+        part = part_of(known, some - some[0], all_of)
+        mean, _, worth, costs = _given_nodes(known, part, all_of)
         worth = worth if costs is None else worth - costs.mean
         found.append(moved(known, b.shared.slopes, part, within, mean, worth))
     of_groups, of_cells = zip(*found, strict=True)

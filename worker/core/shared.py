@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from worker.core.hyperparameters import rate_of
+
 Floats = NDArray[np.float64]
 
 # Of a group's variance no more than this share is common: where it were all of it, values of
@@ -31,28 +33,38 @@ _INSIDE = 1e-12  # probabilities are kept off 0 and 1, where a normal score is i
 class Slopes:
     """The prior of C cells under the likeliest hyperparameters, and how it moves with them.
 
-    alpha, beta: (C, U) of the Betas, s mu and s (1 - mu) and what moves with no hyperparameter.
-    mu: (C, U) rates; None if they are alpha over s, nothing being fixed. s: strengths, (C, 1) if
-    alpha + beta is the same at all nodes, else (C, U); 0 where nothing moves. share: of the curve
-    in the rates, 1 less the lapse. effect: (C or 1, U) logits that the nodes add. along, of_s:
-    (C, R) how far the curve's centre and log s move with each of R independent standard normals.
-    of_tau, of_lapse: (R,) how far the logs of these do.
+    centre: (C,) logits of the curve. effect: (C or 1, U) logits that the nodes add. s: strengths,
+    (C, 1) if the same at all nodes, else (C, U); 0 where nothing moves. along, of_s: (C, R) how far
+    centre and log s move with each of R independent standard normals. of_tau, of_lapse: (R,) how
+    far the logs of these do. fixed: (C, U) each, alpha and beta of the Betas where they are not
+    s mu and s (1 - mu) alone, as something of them moves with no hyperparameter.
     """
 
-    alpha: Floats
-    beta: Floats
-    mu: Floats | None
-    s: Floats
-    share: float
+    centre: Floats
     effect: Floats
+    lapse: float
+    s: Floats
     along: Floats
     of_s: Floats
     of_tau: Floats
     of_lapse: Floats
+    fixed: tuple[Floats, Floats] | None = None
 
-    def rates(self, cells: slice) -> Floats:
-        """(c, U) the rates of some cells."""
-        return self.alpha[cells] / self.s[cells] if self.mu is None else self.mu[cells]
+    def rates(self, cells: slice) -> tuple[Floats, Floats]:
+        """(c, U) each: the curve, and mu, of some cells."""
+        effect = self.effect if len(self.effect) == 1 else self.effect[cells]
+        curve: Floats = special.expit(self.centre[cells, None] + effect)
+        return curve, rate_of(curve, self.lapse)
+
+    def betas(self, cells: slice) -> tuple[Floats, Floats]:
+        """(c, U) each: alpha and beta of some cells.
+
+        Worked out when asked for: of thousands of groups they take more than all else.
+        """
+        if self.fixed is not None:
+            return self.fixed[0][cells], self.fixed[1][cells]
+        s, (_, mu) = self.s[cells], self.rates(cells)
+        return s * mu, s * (1 - mu)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,17 +110,14 @@ def with_fixed(shared: Shared, alpha: Floats, beta: Floats) -> Shared:
             before: a node that stands apart is the last one, and all may be repeated.
     """
     of, width = shared.slopes, shared.axis.size
-    mu = of.rates(slice(None))
-    apart = width - mu.shape[1]
+    n = of.effect.shape[1]
     times = alpha.shape[1] // width
 
     def laid_out(numbers: Floats) -> Floats:
-        return np.tile(np.pad(numbers, ((0, 0), (0, apart))), times)
+        return np.tile(np.pad(numbers, ((0, 0), (0, width - n))), times)
 
-    slopes = replace(
-        of, alpha=alpha, beta=beta, mu=laid_out(mu), s=laid_out(of.s * np.ones_like(mu)),
-        effect=laid_out(of.effect),
-    )  # fmt: skip
+    s = laid_out(np.repeat(of.s, n // of.s.shape[1], axis=1))
+    slopes = replace(of, effect=laid_out(of.effect), s=s, fixed=(alpha, beta))
     return replace(shared, slopes=slopes)
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.hyperparameters import Hyperparameters, Scores
-from worker.core.likelihood import closeness, rate_of
+from worker.core.hyperparameters import Hyperparameters, Scores, closeness, rate_of
 from worker.core.rising import log_rising, rising
 
 Floats = NDArray[np.float64]

@@ -7,23 +7,37 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.belief import Belief, replaced
-from worker.core.likelihood import moves
+from worker.core.belief import Belief, replaced, unlabelled
+from worker.core.hyperparameters import moves
 from worker.core.parts import Part, sums
 from worker.core.shared import Slopes
 
 Floats = NDArray[np.float64]
 
-# What depends on the pool and its tally alone.
-_KEPT = "unlabelled", "group_size", "starts", "filled"
 
+def under_likeliest(b: Belief, groups: NDArray[np.intp], cells: slice) -> Belief:
+    """The belief about some groups if the hyperparameters were known to be the likeliest ones.
 
-def under_likeliest(b: Belief) -> Belief:
-    """The belief if the hyperparameters were known to be the likeliest ones."""
+    Args:
+        groups: ascending; those between the first and the last one are there, too. cells: theirs.
+    """
     assert b.shared is not None, "asked of groups that share something"
-    at, memo = b.shared.slopes, {name: b._memo[name] for name in _KEPT if name in b._memo}
-    memo["even_strength"] = at.s.shape[1] == 1
-    return replaced(b, alpha=at.alpha, beta=at.beta, shared=None, variants=(), _memo=memo)
+    at, first, last = b.shared.slopes, int(groups[0]), int(groups[-1]) + 1
+    alpha, beta = at.betas(cells)
+    metric = replaced(
+        b.metric, score=b.metric.score[cells], unit=b.metric.unit[cells],
+        values=b.metric.values[cells],
+    )  # fmt: skip
+    errors = b.errors
+    if errors is not None:
+        errors = replaced(errors, counts=errors.counts[cells], prior=errors.prior[cells])
+    return replaced(
+        b, group=b.group[cells] - first, size=b.size[cells], right=b.right[cells],
+        wrong=b.wrong[cells], alpha=alpha, beta=beta, n_groups=last - first,
+        node=b.node if b.node.ndim == 1 else b.node[first:last], metric=metric, errors=errors,
+        variants=(), shared=None,
+        _memo={"unlabelled": unlabelled(b)[cells], "even_strength": at.s.shape[1] == 1},
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,12 +80,13 @@ class _Directions:
         return moved
 
 
-def _directions(at: Slopes, cells: slice) -> _Directions:
-    mu = at.rates(cells)
-    curve, is_free = mu / at.share, moves(mu)
+def _directions(at: Slopes, cells: slice) -> tuple[Floats, _Directions]:
+    """(c, U) the rates of some cells, and how they move."""
+    curve, mu = at.rates(cells)
+    is_free = moves(mu)
     per_centre = is_free * mu * (1 - curve)
     effect = at.effect if len(at.effect) == 1 else at.effect[cells]
-    return _Directions(
+    return mu, _Directions(
         per_centre, per_centre * effect, is_free * (mu - curve), at.along[cells], at.of_s[cells],
         at.of_tau, at.of_lapse,
     )  # fmt: skip
@@ -86,16 +101,17 @@ def moved(
     labels move further than the others.
 
     Args:
-        b: the belief `under_likeliest` hyperparameters. part, mean (g, U) and worth (c, 1 or U):
-            its cells, the groups' values given each node, and what a right answer is worth.
+        b: the belief `under_likeliest` hyperparameters. cells: where its own lie among `at`'s.
+        part, mean (g, U) and worth (c, 1 or U): the belief's cells, the groups' values given each
+            node, and what a right answer is worth.
 
     Source:
         Kass & Steffey, "Approximate Bayesian inference in conditionally independent hierarchical
         models" (1989): how the posterior mean given the hyperparameters moves with these, at their
         likeliest values.
     """
-    to, mu, s = _directions(at, cells), at.rates(cells), at.s[cells]
-    told = _of_labels(b, to, part, cells, mu, s)
+    (mu, to), s = _directions(at, cells), at.s[cells]
+    told = _of_labels(b, to, part, mu, s)
     weight = part.weight[part.of]
     per_mu, per_s = weight * s / part.total, weight * s * (mu - part.rho) / part.total
     items = worth * part.mass / part.size[part.of, None]
@@ -108,17 +124,14 @@ def moved(
     return of_groups, of_cells + (away[:, :, None] * told[part.of]).sum(axis=1)
 
 
-def _of_labels(
-    b: Belief, to: _Directions, part: Part, cells: slice, mu: Floats, s: Floats
-) -> Floats:
+def _of_labels(b: Belief, to: _Directions, part: Part, mu: Floats, s: Floats) -> Floats:
     """(g, U, R) how the log likelihoods of the groups' labels move, given each node."""
     told = np.zeros((*part.weight.shape, to.of_tau.size))
-    right, wrong = b.right[cells], b.wrong[cells]
-    seen = np.flatnonzero(right + wrong)
-    alpha, beta = b.alpha[cells][seen], b.beta[cells][seen]
-    up = _raised(alpha, right[seen, None])
-    down = _raised(beta, wrong[seen, None])
-    both = _raised(alpha + beta, (right + wrong)[seen, None])
+    seen = np.flatnonzero(b.right + b.wrong)
+    alpha, beta = b.alpha[seen], b.beta[seen]
+    right, wrong = b.right[seen, None], b.wrong[seen, None]
+    up, down = _raised(alpha, right), _raised(beta, wrong)
+    both = _raised(alpha + beta, right + wrong)
     mu, s = mu[seen], s[seen]
     per_s = s * (mu * (up - both) + (1 - mu) * (down - both))
     of_cells = to.at(seen).by_node(s * (up - down), per_s)
