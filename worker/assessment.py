@@ -211,7 +211,27 @@ class Assessment:
         unclaimed: Ints | None = None,
         may_be_rough: bool = False,
     ) -> Verdict:
-        """Ask the rule once, at one look; arguments as of `decide`."""
+        """Ask the rule once, at one look; arguments as of `decide`.
+
+        Of the same belief it says the same, so that idle turns, and looks that a finding waits for,
+        do not work it out again.
+        """
+        asked = belief._memo.setdefault("asked", {})
+        open_cells = None if unclaimed is None else unclaimed.tobytes()
+        of = self.question, self.plan.seed, self.guard, rule, left, open_cells, may_be_rough
+        if of not in asked:
+            asked[of] = self._asked(belief, left, rule, unclaimed, may_be_rough)
+        verdict: Verdict = asked[of]
+        return verdict
+
+    def _asked(
+        self,
+        belief: Belief,
+        left: int,
+        rule: StopRule,
+        unclaimed: Ints | None,
+        may_be_rough: bool,
+    ) -> Verdict:
         rng = np.random.default_rng([self.plan.seed, _DECIDING])
         spent = self.spent(belief)
         if self.several is not None and not self.several.asked:

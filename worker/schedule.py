@@ -33,6 +33,9 @@ ENDED_EVERY = 10
 # Webhooks wake at once.
 QUIET_S = 60.0
 QUIET_AT_ONCE, QUIET_EVERY = 50, 20
+# Turns that wait are those that somebody's answer asked for, and ours. With so many of them the
+# workers do not get on: those whom a webhook had read so lately are asked for when that is over.
+BACKLOG, BACKLOG_S = 50, 10.0
 # A report or a delivery that is still due is asked for again after so long.
 AGAIN_S = 20.0
 # A key that lives as long as some watcher does.
@@ -58,6 +61,8 @@ def look_around(office: Office, rounds: int, fresh_s: float = 0.0) -> None:
     office.state.set(HEARTBEAT, rounds, ex=60)
     seen = dict(glances(office.state, office.ids()))
     quiet_every = _quiet_every(one for one in seen.values() if isinstance(one, Glance))
+    if office.n_waiting > BACKLOG:
+        fresh_s = max(fresh_s, BACKLOG_S)
     asked = dict[str, int]()
 
     def look(assessment: str) -> None:

@@ -82,6 +82,15 @@ def test_a_claim_that_is_not_confirmed_yet_says_what_it_waits_for(tmp_path):
     assert said.startswith("Nearly: a few more labels have to confirm that at present “a”")
 
 
+def test_the_rule_is_asked_once_of_what_did_not_change(tmp_path):
+    work = assessment(tmp_path, "question: {task: identify}\n")
+    tally = tally_of(work, ONE_BAD)
+    first, again = (work.ask(work.believe(tally), 24, work.rule) for _ in range(2))
+    assert again is first
+    assert work.ask(work.believe(tally), 0, work.rule).reason == "exhausted" != first.reason
+    assert work.ask(work.believe(tally | {"0:1:1:b": 5}), 24, work.rule).labels == first.labels - 1
+
+
 def test_when_everything_is_labelled_it_is_certain(tmp_path):
     work = assessment(tmp_path, "question: {task: identify, top: 1}\n")
     belief = work.believe(tally_of(work, ONE_BAD))

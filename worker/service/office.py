@@ -204,6 +204,11 @@ class Office:
             self._queue.enqueue_many([Queue.prepare_data(**data) for data in about], pipeline=pipe)
             pipe.execute()
 
+    @property
+    def n_waiting(self) -> int:
+        """How many jobs no worker has begun."""
+        return self._queue.count
+
     def nudge(self, assessment: str, every_s: float) -> None:
         """Ask for a turn whatever became of earlier jobs: RQ can lose one, whose id then blocks."""
         slot = int(datetime.now(UTC).timestamp() / every_s)

@@ -10,7 +10,16 @@ from rq.serializers import JSONSerializer
 
 from worker import schedule
 from worker.ledger import Header
-from worker.schedule import ENDED_EVERY, HEARTBEAT, QUIET_EVERY, STUCK_S, look_around, watch
+from worker.schedule import (
+    BACKLOG,
+    BACKLOG_S,
+    ENDED_EVERY,
+    HEARTBEAT,
+    QUIET_EVERY,
+    STUCK_S,
+    look_around,
+    watch,
+)
 from worker.service.office import QUEUE, Office
 from worker.service.settings import Settings
 
@@ -105,6 +114,20 @@ def test_one_that_people_are_at_is_woken_in_every_round_whatever_clock_is_ahead(
 def test_one_that_a_webhook_had_read_a_moment_ago_waits_for_the_next_round(
     office, begun, assessment_id, read_s, is_woken
 ):
+    office.ledger(assessment_id).note(polled_at=time.time() - read_s)
+    look_around(office, 1, 1.5)
+    assert (f"advance-{assessment_id}-0" in begun.job_ids) == is_woken
+
+
+@pytest.mark.parametrize(
+    ("n_waiting", "read_s", "is_woken"),
+    [(BACKLOG + 1, 5.0, False), (BACKLOG, 5.0, True), (BACKLOG + 1, BACKLOG_S + 1, True)],
+)
+def test_while_workers_do_not_get_on_those_that_webhooks_had_read_lately_wait(
+    office, begun, assessment_id, n_waiting, read_s, is_woken
+):
+    for n in range(n_waiting):
+        office.ask_for_turn(f"other-{n}", 0)
     office.ledger(assessment_id).note(polled_at=time.time() - read_s)
     look_around(office, 1, 1.5)
     assert (f"advance-{assessment_id}-0" in begun.job_ids) == is_woken
