@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.calibration import SURE
+from worker.core.hyperparameters import closeness
 from worker.core.shared import points
 
 Floats = NDArray[np.float64]
@@ -52,13 +53,13 @@ class _Curves:
     """What the coefficients of M kinds of curves (scale, closeness) do in C strata.
 
     logit: (C,) of the mean score. basis: (3, C) of shift, temperature and curvature. unit: (M, 4)
-    standard deviations of the coefficients. strength: (M, C) of the strata's Betas.
+    standard deviations of the coefficients. s: (M,) strength of a Beta at accuracy 1/2.
     """
 
     logit: Floats
     basis: Floats
     unit: Floats
-    strength: Floats
+    s: Floats
 
     def parts(self, z: Floats) -> tuple[Floats, Floats]:
         """Curve (M, u, C) and lapse (M, u, 1) of coefficients (M, u, 4) in standard deviations."""
@@ -76,9 +77,9 @@ def shared_prior(score: Floats, size: Counts, *labels: Counts) -> tuple[Floats, 
     """alpha (C, U), beta (C, U) and node (U,) of rates that share a curve over the whole pool.
 
     The last node is the calibrated classifier. The others are, for each scale and roughness,
-    theta_c ~ Beta(s_c mu_c, s_c (1 - mu_c)), s_c = s (4 p_c (1 - p_c))^-1/2, where p_c is the
-    stratum's mean score and mu_c = (1 - lapse) expit(shift + (1 + temperature) logit p_c +
-    curvature (x_c^2 - 1) / 2), x_c the standardised logit, the coefficients normal around 0.
+    theta_c ~ Beta(s_c mu_c, s_c (1 - mu_c)), s_c = s (4 mu_c (1 - mu_c))^-1/2, where mu_c =
+    (1 - lapse) expit(shift + (1 + temperature) logit p_c + curvature (x_c^2 - 1) / 2), p_c is the
+    stratum's mean score, x_c its standardised logit, and the coefficients are normal around 0.
 
     Args:
         score: (C,) mean scores of the strata, in [0, 1]. size: (C,) items.
@@ -103,9 +104,9 @@ def shared_prior(score: Floats, size: Counts, *labels: Counts) -> tuple[Floats, 
     each = _ROUGHNESS.size * len(_POINTS)
     chance = np.tile(np.repeat(_CHANCE / each, each), len(logs)) / len(logs)
     own = np.concatenate(logs) + np.log(chance)
-    strength = np.tile(curves.strength.repeat(len(_POINTS), axis=0), (len(mu), 1))
-    s = np.concatenate([strength, np.full((1, score.size), SURE)]).T
     rate = np.concatenate([*mu, score[None]]).T
+    strength = np.tile(curves.s.repeat(len(_POINTS)), len(mu))[:, None] * closeness(rate.T[:-1])
+    s = np.concatenate([strength, np.full((1, score.size), SURE)]).T
     log_node = np.append(own, np.log(_CALIBRATED))
     node = np.maximum(np.exp(log_node - log_node.max()), _LEAST_NODE)
     return s * rate, s * (1 - rate), node / node.sum()
@@ -133,18 +134,18 @@ def _curves(score: Floats, size: Counts) -> _Curves:
     spread = np.sqrt(np.average((logit - middle) ** 2, weights=size))
     x = (logit - middle) / max(spread, 1e-9)
     scale, rough = (a.ravel() for a in np.meshgrid(_SCALES, _ROUGHNESS, indexing="ij"))
-    s = _CLOSENESS / (scale * rough) ** 2
     return _Curves(
         logit=logit,
         basis=np.stack([np.ones_like(x), logit, (x**2 - 1) / 2]),
         unit=scale[:, None] * _SPREAD,
-        strength=s[:, None] * (4 * score * (1 - score)) ** -0.5,
+        s=_CLOSENESS / (scale * rough) ** 2,
     )
 
 
 def _placed(curves: _Curves, right: Counts, n: Counts) -> tuple[Floats, Floats]:
     """(M, 4) likeliest coefficients and (M, 4, 4) the root of their covariance, widened."""
-    over = 1 + np.maximum(n - 1, 0) / (curves.strength + 1)  # variance beyond the binomial
+    strength = curves.s[:, None] * closeness(special.expit(curves.logit))
+    over = 1 + np.maximum(n - 1, 0) / (strength + 1)  # variance beyond the binomial
     z = np.zeros_like(curves.unit)
     precision = np.tile(np.eye(z.shape[1]), (len(z), 1, 1))
     for _ in range(_N_STEPS if n.any() else 0):
