@@ -4,6 +4,7 @@ import sys
 
 from tests.bench import (
     change,
+    choosing,
     compare,
     core,
     crowd,
@@ -51,7 +52,12 @@ PARTS = {
     "recovery": recovery.run,
 }
 # minutes, an hour, and 10 GB of disk
-ONLY_IF_NAMED = {"huge": huge.run, "change": change.run, "looks": looks.run}
+ONLY_IF_NAMED = {
+    "huge": huge.run,
+    "change": change.run,
+    "looks": looks.run,
+    "choosing": choosing.run,
+}
 
 
 def main() -> None:

@@ -1,5 +1,7 @@
 """What each of the papers' strategies is for."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from worker.core.belief import Belief, unlabelled
 from worker.core.comparison import lookahead
 from worker.core.drawing import draw
 from worker.core.moments import moments
+from worker.core.posterior import marginals
 from worker.core.question import Question
 from worker.core.rewards import drawn_drop, question_drop
 from worker.core.strategies.papers import (
@@ -217,6 +220,17 @@ def test_bayes_ucb_labels_the_group_with_the_most_optimistic_quantile(which, sig
     share = chosen_often(bayes_ucb, b, Question("identify", which=which), n=30)
     assert share[(sign * bound).argmax()] == 1.0
     assert (sign * moments(b).mean).argmax() != (sign * bound).argmax()
+
+
+def test_bayes_ucb_goes_by_the_exact_quantile_and_takes_another_one():
+    """Of a skewed posterior that is not the normal's: of two rare failures the less known leads."""
+    b = belief([4000] * 2, [1000, 30], [8, 0])
+    known = moments(b)
+    for quantile in (0.975, 0.6):
+        exact = [law.quantiles(np.array([1 - quantile]))[0] for law in marginals(b)]
+        share = chosen_often(partial(bayes_ucb, quantile=quantile), b, LOWEST, n=9)
+        assert share[int(np.argmin(exact))] == 1.0
+    assert exact != pytest.approx(known.mean - 0.2533 * np.sqrt(known.variance), abs=1e-3)
 
 
 def test_bayes_ucb_turns_elsewhere_once_enough_is_pending():

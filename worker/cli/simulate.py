@@ -59,6 +59,26 @@ def _label_counts(_: click.Context, __: click.Parameter, text: str | None) -> tu
     return tuple(sorted({int(count) for count in counts}))
 
 
+def _strengths(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, ...]:
+    found = []
+    for word in text.split(",") if text is not None else []:
+        try:
+            found.append(float(word))
+        except ValueError:
+            found.append(0.0)
+        if not 0 < found[-1] < float("inf"):
+            raise click.BadParameter(
+                f"came {word.strip()!r}, expected numbers above 0, separated by commas: 2,10,100"
+            )
+    return tuple(dict.fromkeys(found))
+
+
+def _number(option: str, what: str) -> Callable[[Any], Any]:
+    """An option for the number of a strategy."""
+    inside = click.FloatRange(0, 1, min_open=True, max_open=True)
+    return click.option(option, type=inside, help=f"{what}.")
+
+
 RUNS = click.option(
     "--runs", type=click.IntRange(min=1), default=200, show_default=True, help="How many runs."
 )
@@ -83,24 +103,41 @@ RQ = click.option(
 )
 @click.option("--strategies", callback=_names(_strategies), help="As in random,thompson.")
 @click.option("--priors", callback=_names(_priors), help="As in uniform,informative.")
+@click.option(
+    "--strengths", callback=_strengths, help="Of the priors, in labels a group, as in 2,10,100."
+)
+@_number("--beta", "How often top-two keeps its first draw")
+@_number("--epsilon", "How often epsilon-greedy takes any item")
+@_number("--quantile", "Which posterior quantile bayes-ucb goes by")
 @RUNS
 @SEED
 @click.option("--until", type=click.IntRange(min=1), help="Labels a run; else the whole pool.")
 @click.option("--at", callback=_label_counts, help="Where errors are measured, as in 100,200.")
 @PROCESSES
 @RQ
+@click.option(
+    "--report",
+    metavar="FILE.html",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write a page with the curves beside.",
+)
 @JSON
 def simulate(
     plan: Path,
     truth: str | None,
     strategies: tuple[str, ...],
     priors: tuple[str, ...],
+    strengths: tuple[float, ...],
+    beta: float | None,
+    epsilon: float | None,
+    quantile: float | None,
     runs: int,
     seed: int | None,
     until: int | None,
     at: tuple[int, ...],
     processes: int | None,
     over_rq: bool,
+    report: Path | None,
     as_json: bool,
 ) -> None:
     """Replay a labelled pool: what would a PLAN have cost, and would it have been right?
@@ -112,10 +149,18 @@ def simulate(
     from worker.simulate.report import simulated
     from worker.simulate.texts import simulated_text
 
-    asked = Asked(truth, strategies, priors, seed, until, at)
+    given = {"top-two": beta, "epsilon-greedy": epsilon, "bayes-ucb": quantile}
+    numbers = {name: number for name, number in given.items() if number is not None}
+    asked = Asked(truth, strategies, priors, strengths, numbers, seed, until, at)
     cases, finished = _run(plan, asked, runs, processes, over_rq)
-    report = simulated(cases, finished, runs, truth)
-    click.echo(json.dumps(report) if as_json else simulated_text(report))
+    found = simulated(cases, finished, runs, truth)
+    click.echo(json.dumps(found) if as_json else simulated_text(found))
+    if report is not None:
+        from worker.files import write_whole
+        from worker.simulate.page import page
+
+        write_whole(report, page(found))
+        click.echo(f"The page: {report}", err=True)
 
 
 @click.command(name="plan-labels")
@@ -144,6 +189,22 @@ def plan_labels(
     click.echo(json.dumps(report) if as_json else planned_text(report))
 
 
+def _check_numbers(cases: Sequence[Case], asked: Asked) -> None:
+    """Refuse numbers that nothing would come of."""
+    option = {"top-two": "--beta", "epsilon-greedy": "--epsilon", "bayes-ucb": "--quantile"}
+    for name in asked.numbers:
+        if all(case.strategy != name for case in cases):
+            raise click.BadParameter(
+                f"it is a number of {name}, which is not simulated; add {name} to --strategies",
+                param_hint=option[name],
+            )
+    if asked.strengths and all(case.prior == "empirical" for case in cases):
+        raise click.BadParameter(
+            "the strength of an empirical prior is fitted to the labels; add --priors uniform",
+            param_hint="--strengths",
+        )
+
+
 def _run(
     plan: Path, asked: Asked, n_runs: int, n_processes: int | None, over_rq: bool
 ) -> tuple[list[Case], list[list[Run]]]:
@@ -153,6 +214,7 @@ def _run(
     from worker.simulate.cases import prepare
 
     cases = prepare(plan, read_settings().pools, asked)
+    _check_numbers(cases, asked)
     last, n_items = cases[0].measures.until, cases[0].n_items
     if asked.at and max(asked.at) > last:
         cure = ", or raise --until" if last < n_items else f": the pool has {n_items:,} items"

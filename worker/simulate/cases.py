@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from worker.assessment import Assessment, assess
+from worker.core.strategies import numbered
 from worker.errors import PlanError
 from worker.months.since import with_earlier
 from worker.nearest import listed
@@ -37,6 +39,7 @@ class Case:
     pool, pool_sha256: the compiled pool, of n_items.
     claimed: how sure of a finding the plan wants to be; None for an estimate.
     per_item: how many people are to judge every item; a run knows an item's class at once.
+    number: of the strategy, if it has one and not its own (`strategies.NUMBERED`).
     truth: a file of the true classes in the order of the pool's rows, as `save_truth` writes it;
     None to draw plausible truths from the prior. seed: of the simulation.
     """
@@ -53,6 +56,12 @@ class Case:
     measures: Measures
     claimed: float | None = None
     per_item: int = 1
+    number: float | None = None
+
+    @property
+    def named(self) -> str:
+        """The strategy in a report: with its number, where it is not its own."""
+        return self.strategy if self.number is None else f"{self.strategy} {self.number:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,8 @@ class Asked:
     truth: the column of the true classes, or FILE:COLUMN; None to draw plausible truths from the
         prior.
     strategies, priors: every strategy with every prior; none for the plan's own.
+    strengths: every prior but the empirical one in so many; none for the plan's own.
+    numbers: of strategies that have one, by their names.
     seed: the plan's own if None. until: the whole pool if None. at: ten label counts if none.
     only_stop: end every run at its stop, whatever the budget, and measure nothing else.
     """
@@ -69,6 +80,8 @@ class Asked:
     truth: str | None = None
     strategies: tuple[str, ...] = ()
     priors: tuple[str, ...] = ()
+    strengths: tuple[float, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
     seed: int | None = None
     until: int | None = None
     at: tuple[int, ...] = ()
@@ -90,8 +103,7 @@ def prepare(path: Path, pools: Path, asked: Asked) -> list[Case]:
         text = "question.task: came evaluate, but `assay simulate` replays one true class an item"
         raise PlanError([f"{text}; it knows identify, estimate and compare"], str(path))
     cases = []
-    for prior in asked.priors or (plan.prior.kind,):
-        own = _with_prior(plan, path, prior)
+    for own in _with_priors(plan, path, asked):
         strategies = asked.strategies or (plan.strategy,)
         variants = [_with_strategy(own, path, strategy) for strategy in strategies]
         pool = compile_pool(own, pools)
@@ -106,7 +118,7 @@ def prepare(path: Path, pools: Path, asked: Asked) -> list[Case]:
                 Case(
                     plan=variant.model_dump_json(),
                     strategy=variant.strategy,
-                    prior=prior,
+                    prior=_named(own, asked),
                     predictions=_names(plan),
                     n_items=pool.n_items,
                     pool=str(pool.path),
@@ -114,6 +126,7 @@ def prepare(path: Path, pools: Path, asked: Asked) -> list[Case]:
                     truth=truth,
                     seed=plan.seed if asked.seed is None else asked.seed,
                     measures=_measures(asked, pool.n_items),
+                    number=asked.numbers.get(variant.strategy),
                     claimed=variant.stop.confidence,
                     per_item=plan.annotation.per_item,
                 )
@@ -134,13 +147,29 @@ def _measures(asked: Asked, n_items: int) -> Measures:
     return Measures(until, tuple(at), asked.only_stop)
 
 
-def _with_prior(plan: Plan, path: Path, prior: str) -> Plan:
+def _with_priors(plan: Plan, path: Path, asked: Asked) -> Iterator[Plan]:
+    """The plan with every prior, in every strength; that of an empirical one is fitted."""
+    for kind in asked.priors or (plan.prior.kind,):
+        has_strength = kind != "empirical" and asked.strengths
+        for strength in asked.strengths if has_strength else (None,):
+            yield _with_prior(plan, path, kind, strength)
+
+
+def _named(plan: Plan, asked: Asked) -> str:
+    """The prior in a report: with its strength, where there are several."""
+    is_one = not asked.strengths or plan.prior.kind == "empirical"
+    return plan.prior.kind if is_one else f"{plan.prior.kind} {plan.prior.strength:g}"
+
+
+def _with_prior(plan: Plan, path: Path, prior: str, strength: float | None) -> Plan:
     """The plan with another prior; what follows from the prior by default follows it."""
-    if prior == plan.prior.kind:
+    if strength is None and prior == plan.prior.kind:
         return plan
     written, _ = read_yaml(path)
     values = plan.model_dump() | {"prior": {"kind": prior}}
-    if prior != "empirical" and "strength" in (written.get("prior") or {}):
+    if strength is not None:
+        values["prior"]["strength"] = strength
+    elif prior != "empirical" and "strength" in (written.get("prior") or {}):
         values["prior"]["strength"] = plan.prior.strength
     if "strata" not in written["pool"]:
         del values["pool"]["strata"]
@@ -181,6 +210,9 @@ def replay_run(case: dict[str, Any], number: int) -> dict[str, Any]:
     """Take one run of a case: JSON in, JSON out."""
     measures = Measures(**(case["measures"] | {"at": tuple(case["measures"]["at"])}))
     assessment, outcome = _opened(case["plan"], case["pool"], case["pool_sha256"], case["truth"])
+    if case.get("number") is not None:  # an earlier release's case has none
+        choose = numbered(case["strategy"], case["number"])
+        assessment = replace(assessment, strategy=choose)
     return asdict(replay(assessment, outcome, measures, case["seed"], number))
 
 

@@ -11,7 +11,7 @@ from worker.assessment import Assessment
 from worker.core.anytime.guarantee import ends, misses
 from worker.core.belief import Belief, group_share, group_size
 from worker.core.marginals import SLACK
-from worker.core.posterior import interval, whole
+from worker.core.posterior import interval, mean, whole
 from worker.core.question import Question, StopRule
 from worker.core.ranking import mrr
 from worker.core.stopping import Verdict
@@ -47,8 +47,10 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
             for pair in verdict.pairs
         )
     if rule.kind == "rmse":
-        error = pooled_error if belief.metric.pooled else rms_error
-        return error(belief, truth) <= rule.target
+        if belief.metric.pooled:
+            in_all = float(np.nansum(group_share(belief) * truth))
+            return pooled_error(belief, in_all) <= rule.target
+        return rms_error(belief, truth) <= rule.target
     filled = np.flatnonzero(group_size(belief))
     values = (truth[:, 0] if truth.ndim > 1 else truth)[filled]
     if assessment.guard is None:
@@ -114,9 +116,11 @@ def rms_error(belief: Belief, truth: Floats) -> float:
     return float(np.sqrt(group_share(belief)[filled] @ (error**2).sum(axis=1)))
 
 
-def pooled_error(belief: Belief, truth: Floats) -> float:
-    """|estimate - sum_g p_g truth_g|: of the ECE of a pool whose groups are its bins."""
-    return abs(whole(belief)[0] - float(np.nansum(group_share(belief) * truth)))
+def pooled_error(belief: Belief, truth: float) -> float:
+    """How far what is said of the whole pool is from its value."""
+    if belief.metric.pooled:
+        return abs(whole(belief)[0] - truth)
+    return abs(float(np.nansum(group_share(belief) * mean(belief))) - truth)
 
 
 def true_region(difference: float, epsilon: float) -> str:

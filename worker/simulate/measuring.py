@@ -23,6 +23,7 @@ from worker.simulate.findings import is_right, pooled_error, rms_error
 Floats = NDArray[np.float64]
 
 LOG_STEP = 10
+_SUMMED = ("accuracy", "bias", "ece", "cost")  # the whole pool's value is the groups' weighted sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ class Run:
     mrr: at `log_steps`, of the groups ranked by posterior mean; none but for identify.
     rmse: at `Measures.at`: sqrt(sum_g p_g (mean_g - truth_g)^2), of a confusion matrix summed over
         its entries.
-    pooled: at `Measures.at`: |sum_g p_g (mean_g - truth_g)| over sum_g p_g truth_g; ece only.
+    pooled: at `Measures.at`: how far what is said of the whole pool is from its value `whole`; none
+        where there is no such value (confusion, tpr, several models).
     held: at `Measures.at` and at the stop (labels 0), of everything that is published: labels,
         what it is (`worker.findings.against_truth`), how probable it was said to be (summed), how
         much of it came true, and of how many.
@@ -76,6 +78,7 @@ class Run:
     stop: Stop | None
     cpu_s: float
     held: tuple[tuple[int, str, float, int, int], ...] = ()
+    whole: float | None = None
 
 
 def as_run(values: dict[str, Any]) -> Run:
@@ -211,6 +214,7 @@ class Log:
             self.stop,
             cpu_s,
             tuple(self.held),
+            self._whole() if self.pooled else None,
         )
 
     def _look(self) -> None:
@@ -253,7 +257,9 @@ class Log:
         self.rmse.append(rms_error(self.belief, self.truth))
         left = self.n_helpful - self.n
         self._hold(self.next_at, Found(self.assessment, self.belief, self.truth, left))
-        if self.assessment.plan.question.metric == "ece":
-            whole = float(np.nansum(group_share(self.belief) * self.truth))
-            error = pooled_error(self.belief, self.truth)
-            self.pooled.append(error / whole if whole else float("nan"))
+        if self.belief.metric.kind in _SUMMED and not self.belief.parts:
+            self.pooled.append(pooled_error(self.belief, self._whole()))
+
+    def _whole(self) -> float:
+        """The whole pool's true value."""
+        return float(np.nansum(group_share(self.belief) * self.truth))

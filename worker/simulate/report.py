@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.simulate.cases import Case
+from worker.simulate.comparing import curve, paired_tests
 from worker.simulate.measuring import Measures, Run, Stop, log_steps
+
+Floats = NDArray[np.float64]
 
 
 def simulated(
@@ -35,6 +38,7 @@ def simulated(
         "runs": n_runs,
         "finished": min(map(len, runs)),
         "results": [_result(case, of_case) for case, of_case in zip(cases, runs, strict=True)],
+        "tests": list(paired_tests(cases, runs)),
     }
 
 
@@ -42,12 +46,15 @@ def _result(case: Case, runs: Sequence[Run]) -> dict[str, Any]:
     ordered = sorted(runs, key=lambda run: run.number)  # so that a mean has one value, to the bit
     measures = case.measures
     return {
-        "strategy": case.strategy,
+        "strategy": case.named,
         "prior": case.prior,
         "runs": len(ordered),
         **_ranked(ordered, measures, case.n_items),
-        "rmse_at": _means([run.rmse for run in ordered], measures),
-        "ece_error_at": _means([run.pooled for run in ordered], measures),
+        "curve": curve(ordered, measures),
+        "rmse_at": _at([run.rmse for run in ordered], measures, _mean_of),
+        "rmse_quartiles_at": _at([run.rmse for run in ordered], measures, _quartiles_of),
+        "whole_error_at": _at([run.pooled for run in ordered], measures, _mean_of),
+        "ece_error_at": _at(_relative(case, ordered), measures, _mean_of),
         "stop": _stops(case, ordered),
         "held": _held(ordered),
         "cpu_s_per_run": _mean([run.cpu_s for run in ordered]),
@@ -71,12 +78,29 @@ def _first(reached: NDArray[np.bool_], steps: NDArray[np.int64]) -> int | None:
     return int(steps[reached.argmax()]) if reached.any() else None
 
 
-def _means(curves: Sequence[tuple[float, ...]], measures: Measures) -> dict[str, float | None]:
-    measured = [curve for curve in curves if curve]
-    if not measured:
-        return {}
-    means = np.mean(measured, axis=0)
-    return {str(n): _number(value) for n, value in zip(measures.at, means, strict=True)}
+def _relative(case: Case, runs: Sequence[Run]) -> list[tuple[float, ...]]:
+    """Errors of the pool's ECE as shares of it."""
+    if json.loads(case.plan)["question"].get("metric") != "ece":
+        return []
+    return [tuple(error / (run.whole or np.nan) for error in run.pooled) for run in runs]
+
+
+def _at(
+    curves: Sequence[tuple[float, ...]], measures: Measures, told: Callable[[Floats], Any]
+) -> dict[str, Any]:
+    """What is told of all runs' numbers, by label count."""
+    measured = np.array([curve for curve in curves if curve])
+    return (
+        {str(n): told(measured[:, i]) for i, n in enumerate(measures.at)} if len(measured) else {}
+    )
+
+
+def _mean_of(numbers: Floats) -> float | None:
+    return _number(float(np.mean(numbers)))
+
+
+def _quartiles_of(numbers: Floats) -> list[float | None]:
+    return [_number(float(q)) for q in np.quantile(numbers, [0.25, 0.5, 0.75])]
 
 
 def _stops(case: Case, runs: Sequence[Run]) -> dict[str, Any]:

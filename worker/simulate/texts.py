@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -56,8 +57,30 @@ def simulated_text(report: dict[str, Any]) -> str:
         for line in (_curve("RMSE", result, "rmse_at"), _curve("ECE error", result, "ece_error_at"))
         if line
     ]
+    lines += _tests(report["tests"])
     lines += [line for result in report["results"] for line in _held(result)]
     return "\n".join(lines)
+
+
+def _tests(tests: Sequence[dict[str, Any]]) -> list[str]:
+    """The first strategy against the others, run by run; of errors those after the most labels."""
+    if not tests:
+        return []
+    errors = [test["what"] for test in tests if test["what"].startswith("error")]
+    table = Table(box=None, pad_edge=False)
+    for title in ("against", ""):
+        table.add_column(title)
+    for title in ("its mean", "other's", "less in", "p"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for test in tests:
+        if test["what"] in errors[:-1]:
+            continue
+        less = f"{test['first_less']:.0%} of {test['runs']}"
+        p = "<.0001" if test["p"] < 1e-4 else f"{test['p']:.4f}"
+        means = (format(mean, ".4g") for mean in test["means"])
+        table.add_row(test["second"], test["what"], *means, less, p)
+    title = f"Run by run, {tests[0]['first']} (Wilcoxon's signed-rank test; less is better)"
+    return ["", title, _text(table)]
 
 
 def _held(result: dict[str, Any]) -> list[str]:

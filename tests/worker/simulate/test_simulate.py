@@ -213,7 +213,10 @@ def test_every_metric_is_replayed_until_nothing_is_wrong(tmp_path, metric):
     assert run.labels == N_ITEMS
     assert run.rmse[0] > 0.01
     assert run.rmse[1] == pytest.approx(0, abs=1e-9)
-    assert bool(run.pooled) == metric.endswith("ece")
+    assert bool(run.pooled) == (metric not in ("confusion", "tpr"))
+    if run.pooled:
+        assert run.pooled[1] == pytest.approx(0, abs=1e-9)
+        assert run.whole == pytest.approx(whole_of(assessment, outcome))
     assert run.stop is not None
     assert run.stop.is_conclusive
 
@@ -427,6 +430,12 @@ CASE = Case(
 )
 
 
+def whole_of(assessment: Assessment, outcome: np.ndarray) -> float:
+    """The pool's own value: of its groups, by their shares."""
+    share = assessment.pool.group_size / assessment.pool.n_items
+    return float(np.nansum(share * true_values(assessment, outcome)))
+
+
 def a_run(number, mrr, rmse=(0.2, 0.1), stop=None) -> Run:
     return Run(number, 40, mrr, rmse, (), stop, 0.5)
 
@@ -449,6 +458,42 @@ def test_labels_to_a_rank_are_where_the_mean_over_runs_first_exceeds_it():
 def test_a_rank_that_is_never_reached_is_null():
     (result,) = simulated([CASE], [[a_run(0, (0.5, 0.5, 0.5, 0.95))]], 1, "truth")["results"]
     assert result["labels_to_mrr95"] is None
+
+
+def test_curves_are_means_over_runs_with_bands_that_hold_them():
+    runs = [a_run(0, (0.5, 0.9, 1, 1)), a_run(1, (0.5, 1, 0.8, 1)), a_run(2, (0.2, 1, 1, 1))]
+    (result,) = simulated([CASE], [runs], 3, "truth")["results"]
+    curve = result["curve"]
+    assert curve["labels"] == [10, 20, 30, 40]
+    assert curve["mrr"] == pytest.approx([0.4, 2.9 / 3, 2.8 / 3, 1])
+    assert curve["success"] == pytest.approx([0, 2 / 3, 2 / 3, 1])
+    for name in ("mrr", "success"):
+        low, high = curve[f"{name}_band"]
+        assert all(a <= b <= c for a, b, c in zip(low, curve[name], high, strict=True))
+    wilson = stats.binomtest(2, 3).proportion_ci(method="wilson")
+    assert (curve["success_band"][0][1], curve["success_band"][1][1]) == pytest.approx(wilson)
+    assert result["rmse_quartiles_at"]["10"] == pytest.approx([0.2, 0.2, 0.2])
+
+
+def test_strategies_are_compared_run_by_run_with_the_first_one():
+    fast = [a_run(n, (1,) * 4, (0.1, 0.05 + n / 100), a_stop(10 + n)) for n in range(12)]
+    slow = [a_run(n, (0.5,) * 4, (0.1, 0.1 + n / 90), a_stop(30 - n)) for n in range(12)]
+    wrong = [replace(one, stop=a_stop(5, is_right_=False)) for one in slow]
+    cases = [replace(CASE, strategy=name) for name in ("assay", "random", "thompson")]
+    tests = simulated(cases, [fast, slow[::-1], wrong], 12, "truth")["tests"]
+
+    assert [(test["first"], test["second"]) for test in tests[::4]] == [
+        ("assay, uniform", "random, uniform"),
+        ("assay, uniform", "thompson, uniform"),
+    ]
+    stop, ranked, alike, error = tests[:4]
+    gaps = [one.stop.labels - two.stop.labels for one, two in zip(fast, slow, strict=True)]
+    assert stop["p"] == pytest.approx(stats.wilcoxon(gaps).pvalue)
+    assert stop["means"] == pytest.approx([15.5, 24.5])
+    assert ranked["means"] == pytest.approx([0, 0.5])
+    assert (alike["p"], alike["first_less"]) == (1, 0)  # the same error in every run
+    assert error["first_less"] == 1
+    assert tests[4]["means"][1] == 40  # a wrong finding counts as all labels
 
 
 def test_stops_are_counted_by_what_became_of_them():
@@ -501,6 +546,26 @@ def test_every_strategy_is_simulated_with_every_prior(tmp_path):
         ("thompson", "informative"),
     ]
     assert as_run(replay_run(asdict(cases[3]), 0)).labels == N_ITEMS
+
+
+def test_priors_come_in_every_strength_but_the_one_that_is_fitted(tmp_path):
+    asked = Asked(priors=("uniform", "empirical"), strengths=(2.0, 10.0))
+    cases = prepare(write_plan(tmp_path), tmp_path / "pools", asked)
+    assert [case.prior for case in cases] == ["uniform 2", "uniform 10", "empirical"]
+    assert [json.loads(case.plan)["prior"]["strength"] for case in cases[:2]] == [2, 10]
+
+
+def test_a_number_is_that_of_its_own_strategy(tmp_path):
+    asked = Asked(strategies=("top-two", "random"), numbers={"top-two": 0.9}, truth="truth")
+    cases = prepare(write_plan(tmp_path), tmp_path / "pools", asked)
+    assert [(case.named, case.number) for case in cases] == [("top-two 0.9", 0.9), ("random", None)]
+    usual = prepare(
+        write_plan(tmp_path), tmp_path / "pools", Asked(truth="truth", strategies=("top-two",))
+    )
+    runs = [as_run(replay_run(asdict(case), 0)).rmse for case in (cases[0], usual[0])]
+    assert runs[0] != runs[1]
+    earlier = {name: value for name, value in asdict(usual[0]).items() if name != "number"}
+    assert as_run(replay_run(earlier, 0)).rmse == runs[1]
 
 
 @pytest.mark.parametrize(("strata", "kept"), [("", 1), ("strata: 4, ", 4)])

@@ -112,6 +112,23 @@ def test_people_get_a_table(assay, tmp_path):
     assert "RMSE of thompson" in done.stdout
 
 
+def test_a_page_holds_the_curves_and_the_tests_and_loads_nothing(assay, tmp_path):
+    page = tmp_path / "simulation.html"
+    done = assay(
+        "simulate", write_plan(tmp_path), "--truth", "truth", "--strategies",
+        "thompson,top-two,bayes-ucb,epsilon-greedy", "--beta", "0.3", "--quantile", "0.9",
+        "--epsilon", "0.2", "--strengths", "2,20", "--runs", 2, "--processes", 1, "--until", 60,
+        "--report", page,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert "Wilcoxon" in done.stdout
+    text = page.read_text(encoding="utf-8")
+    for told in ("top-two 0.3", "uniform 20", "Mean reciprocal rank against labels", "signed-rank"):
+        assert told in text
+    assert text.count("<svg") == 8
+    assert not re.search(r"(src|href)=\"(https?:)?//", text)
+
+
 def test_the_truth_may_be_in_a_file_of_its_own(assay, tmp_path):
     plan = write_plan(tmp_path)
     table = pd.read_csv(tmp_path / "predictions.csv")
@@ -197,6 +214,11 @@ def test_runs_that_the_budget_ended_are_told(assay, tmp_path):
         (("--at", "10,x"), "expected numbers of labels"),
         (("--at", "0"), "expected numbers of labels"),
         (("--at", "90", "--until", "50"), "raise --until"),
+        (("--strengths", "2,x"), "expected numbers above 0"),
+        (("--strengths", "0"), "expected numbers above 0"),
+        (("--strengths", "2", "--priors", "empirical"), "is fitted to the labels"),
+        (("--beta", "1"), "0<x<1"),
+        (("--epsilon", "0.2"), "add epsilon-greedy to --strategies"),
         (("--at", "100,5000"), "runs end at 150 labels"),
         (("--at", "900", "--until", "1000"), "the pool has 150 items"),
     ],

@@ -3,6 +3,9 @@
 To add a strategy: write the function and add its line to `STRATEGIES`.
 """
 
+from functools import partial
+from typing import Any
+
 from worker.core.strategies.ours import assay
 from worker.core.strategies.papers import (
     bayes_ucb,
@@ -24,4 +27,16 @@ STRATEGIES: dict[str, Strategy] = {
     "bayes-ucb": bayes_ucb,
 }
 
-__all__ = ["STRATEGIES", "Choice", "NothingLeft", "Strategy"]
+# Those that have a number, with its parameter: how often the first draw is kept (beta), how often
+# any item is taken (epsilon), and the posterior quantile.
+NUMBERED = {"top-two": "keep", "epsilon-greedy": "explore", "bayes-ucb": "quantile"}
+
+
+def numbered(name: str, number: float) -> Strategy:
+    """One of `NUMBERED`, with another number than its own, inside (0, 1)."""
+    choose: Any = STRATEGIES[name]
+    with_number: Strategy = partial(choose, **{NUMBERED[name]: number})
+    return with_number
+
+
+__all__ = ["NUMBERED", "STRATEGIES", "Choice", "NothingLeft", "Strategy", "numbered"]

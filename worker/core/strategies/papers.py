@@ -14,6 +14,7 @@ from worker.core.comparison import lookahead, pairs_asked, regions
 from worker.core.drawing import draw, draw_cells
 from worker.core.metrics import AFFINE
 from worker.core.moments import moments
+from worker.core.posterior import marginals
 from worker.core.question import Question
 from worker.core.rewards import drawn_drop, question_drop
 from worker.core.strategies.picking import (
@@ -33,7 +34,7 @@ from worker.core.supposing import with_pending
 
 KEEP = 0.5  # TTTS: how often the first draw's group is kept (the supplement's beta)
 EXPLORE = 0.1  # epsilon-greedy
-NORMAL_QUANTILE = 1.959964  # Bayes-UCB at 97.5%
+QUANTILE = 0.975  # Bayes-UCB
 
 _EQUAL = 1e-12
 _MAX_REDRAWS = 50  # as in the papers' older code; the text has no limit
@@ -87,10 +88,12 @@ def multiple_play(
     return _in_group(belief, group, left, pending, rng, drawn=drawn[group])
 
 
-def top_two(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng) -> Choice:
+def top_two(
+    belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng, keep: float = KEEP
+) -> Choice:
     """Thompson sampling that also labels the runner-up (TTTS). Other tasks as `thompson`.
 
-    With probability 1 - `KEEP` the draw is repeated until it has another set of `top` groups, and a
+    With probability 1 - `keep` the draw is repeated until it has another set of `top` groups, and a
     group that is new in it is labelled.
 
     Source:
@@ -103,7 +106,7 @@ def top_two(belief: Belief, question: Question, left: Ints, pending: Ints, rng: 
     is_open = open_groups(belief, left)
     drawn = draw(belief, rng, 1)[0]
     candidates = first = _extreme(drawn, question, is_open, rng)
-    if rng.random() >= KEEP:
+    if rng.random() >= keep:
         for again in draw(belief, rng, _MAX_REDRAWS):
             fresh = np.setdiff1d(_extreme(again, question, is_open, rng), first)
             if fresh.size:
@@ -114,15 +117,16 @@ def top_two(belief: Belief, question: Question, left: Ints, pending: Ints, rng: 
 
 
 def epsilon_greedy(
-    belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng
-) -> Choice:
-    """Choose what the posterior means call for, and now and then (`EXPLORE`) any item.
+    belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng,
+    explore: float = EXPLORE,
+) -> Choice:  # fmt: skip
+    """Choose what the posterior means call for, and with probability `explore` any item.
 
     Identify: one of the `top` groups of most extreme mean. Estimate: the largest expected drop of
     the squared error. Compare: in the least decided pair, the largest drop of a group's variance.
     """
     left = checked(belief, question, left, pending)
-    if rng.random() < EXPLORE:
+    if rng.random() < explore:
         return choice(belief, any_item(left, rng), explored=1)
     expected = with_pending(belief, pending)
     if question.task == "estimate":
@@ -140,21 +144,25 @@ def epsilon_greedy(
     return _in_group(belief, group, left, pending, rng, mean=means[group])
 
 
-def bayes_ucb(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng) -> Choice:
-    """Choose the groups that are most extreme in their optimistic posterior quantile (97.5%).
+def bayes_ucb(
+    belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng,
+    quantile: float = QUANTILE,
+) -> Choice:  # fmt: skip
+    """Choose the groups that are most extreme in their optimistic posterior quantile.
 
-    The quantile is that of a normal with the posterior's mean and variance (the paper's: mean plus
-    a multiple of the standard deviation). Other tasks as `thompson`.
+    Other tasks as `thompson`.
 
     Source:
-        Kaufmann, Cappé & Garivier, "On Bayesian Upper Confidence Bounds" (2012).
+        Kaufmann, Cappé & Garivier, "On Bayesian Upper Confidence Bounds" (2012), whose quantile
+        rises with the labels; the paper's stays, and is a normal's (mean plus a multiple of the
+        standard deviation), where this one is that of the group's own distribution.
     """
     if question.task != "identify":
         return thompson(belief, question, left, pending, rng)
     left = checked(belief, question, left, pending)
-    known = moments(with_pending(belief, pending))
-    reach = NORMAL_QUANTILE * np.sqrt(known.variance)
-    bound = known.mean - reach if question.which == "lowest" else known.mean + reach
+    at = np.array([1 - quantile if question.which == "lowest" else quantile])
+    laws = marginals(with_pending(belief, pending))
+    bound = np.array([np.nan if law is None else law.quantiles(at)[0] for law in laws])
     extreme = _extreme(bound, question, open_groups(belief, left), rng)
     group = int(extreme[rng.integers(extreme.size)])
     return _in_group(belief, group, left, pending, rng, bound=bound[group])
