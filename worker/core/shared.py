@@ -7,8 +7,9 @@ the slopes of their means (`worker.core.slopes`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,8 @@ class Slopes:
     of_tau: Floats
     of_lapse: Floats
     fixed: tuple[Floats, Floats] | None = None
+    # Derived once, on demand (`worker.core.slopes`), of so few cells that it is no matter.
+    _memo: dict[str, Any] = field(init=False, default_factory=dict, repr=False)
 
     def rates(self, cells: slice) -> tuple[Floats, Floats]:
         """(c, U) each: the curve, and mu, of some cells."""
@@ -57,10 +60,7 @@ class Slopes:
         return curve, rate_of(curve, self.lapse)
 
     def betas(self, cells: slice) -> tuple[Floats, Floats]:
-        """(c, U) each: alpha and beta of some cells.
-
-        Worked out when asked for: of thousands of groups they take more than all else.
-        """
+        """(c, U) each: alpha and beta of some cells."""
         if self.fixed is not None:
             return self.fixed[0][cells], self.fixed[1][cells]
         s, (_, mu) = self.s[cells], self.rates(cells)

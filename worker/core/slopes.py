@@ -14,6 +14,8 @@ from worker.core.shared import Slopes
 
 Floats = NDArray[np.float64]
 
+_KEPT = 1 << 12  # cells
+
 
 def under_likeliest(b: Belief, groups: NDArray[np.intp], cells: slice) -> Belief:
     """The belief about some groups if the hyperparameters were known to be the likeliest ones.
@@ -23,7 +25,7 @@ def under_likeliest(b: Belief, groups: NDArray[np.intp], cells: slice) -> Belief
     """
     assert b.shared is not None, "asked of groups that share something"
     at, first, last = b.shared.slopes, int(groups[0]), int(groups[-1]) + 1
-    alpha, beta = at.betas(cells)
+    alpha, beta = _prior(at, cells)[:2]
     metric = replaced(
         b.metric, score=b.metric.score[cells], unit=b.metric.unit[cells],
         values=b.metric.values[cells],
@@ -56,7 +58,7 @@ class _Directions:
     of_tau: Floats
     of_lapse: Floats
 
-    def at(self, some: NDArray[np.intp]) -> "_Directions":
+    def at(self, some: NDArray[np.intp] | slice) -> "_Directions":
         """Those of some of the cells."""
         return _Directions(
             self.per_centre[some], self.per_tau[some], self.per_lapse[some], self.along[some],
@@ -78,6 +80,21 @@ class _Directions:
         moved += (per_mu * self.per_tau).sum(axis=1)[:, None] * self.of_tau
         moved += (per_mu * self.per_lapse).sum(axis=1)[:, None] * self.of_lapse
         return moved
+
+
+def _prior(at: Slopes, cells: slice) -> tuple[Floats, Floats, Floats, _Directions]:
+    """(c, U) alpha, beta and the rates of some cells, and how these move.
+
+    Of thousands of groups they take more than all else: they are worked out when they are asked
+    for. Of fewer they are kept: each label asks for them.
+    """
+    if at.centre.size > _KEPT:
+        return *at.betas(cells), *_directions(at, cells)
+    if "prior" not in at._memo:
+        every = slice(0, at.centre.size)
+        at._memo["prior"] = *at.betas(every), *_directions(at, every)
+    alpha, beta, mu, to = at._memo["prior"]
+    return alpha[cells], beta[cells], mu[cells], to.at(cells)
 
 
 def _directions(at: Slopes, cells: slice) -> tuple[Floats, _Directions]:
@@ -110,7 +127,7 @@ def moved(
         models" (1989): how the posterior mean given the hyperparameters moves with these, at their
         likeliest values.
     """
-    (mu, to), s = _directions(at, cells), at.s[cells]
+    (*_, mu, to), s = _prior(at, cells), at.s[cells]
     told = _of_labels(b, to, part, mu, s)
     weight = part.weight[part.of]
     per_mu, per_s = weight * s / part.total, weight * s * (mu - part.rho) / part.total
