@@ -37,6 +37,7 @@ class Moments:
         cells without unlabelled items. If the metric is pooled, of the groups' weighted sum.
     rate: (C,) probability that the next label in the cell is a right answer.
     weight: (G, U) posterior probabilities of the nodes; the prior's for groups without items.
+    given: (2, G, U) mean and variance of every group's value, given each node.
     between: (G,) the part of the variance that lies between the nodes.
     moved: (G, R) how far the mean moves with each of what groups share. rate_moved: (C, R) likewise
         the rate.
@@ -49,6 +50,7 @@ class Moments:
     drop: Floats
     rate: Floats
     weight: Floats
+    given: Floats
     between: Floats
     moved: Floats
     rate_moved: Floats
@@ -84,12 +86,14 @@ def _of_votes(b: Belief, judged: Known) -> Moments:
     """Of a measure; here `rate` is the share of items for which most people agree with it."""
     values, share = judged.values, group_size(b) / max(1, int(group_size(b).sum()))
     total = np.nan_to_num(values) @ share
+    mean, variance = values.mean(axis=0), values.var(axis=0)
     return Moments(
-        mean=values.mean(axis=0),
-        variance=values.var(axis=0),
+        mean=mean,
+        variance=variance,
         drop=judged.drops(),
         rate=(b.right + 1) / (b.right + b.wrong + 2),
-        weight=_nodes(b),
+        weight=np.ones((b.n_groups, 1)),
+        given=np.stack([mean, variance])[:, :, None],
         between=np.zeros(b.n_groups),
         moved=np.zeros((b.n_groups, 0)),
         rate_moved=np.zeros((b.group.size, 0)),
@@ -108,7 +112,7 @@ def _side_by_side(of: list[Moments]) -> Moments:
     )
     return Moments(
         all_of("mean"), all_of("variance"), all_of("drop"), all_of("rate"), all_of("weight"),
-        all_of("between"), moved, rate_moved,
+        np.concatenate([one.given for one in of], axis=1), all_of("between"), moved, rate_moved,
     )  # fmt: skip
 
 
@@ -145,9 +149,10 @@ def _fresh(b: Belief) -> Moments:
     g, c = b.n_groups, b.group.size
     blank = np.full(g, np.nan)
     r = 0 if b.shared is None else b.shared.slopes.of_tau.size
+    u = b.node.shape[-1]
     of_all = Moments(
-        blank, blank.copy(), np.zeros(c), np.zeros(c), _nodes(b), np.zeros(g), np.zeros((g, r)),
-        np.zeros((c, r)), None, np.zeros((3, g, b.node.shape[-1])),
+        blank, blank.copy(), np.zeros(c), np.zeros(c), _nodes(b), np.zeros((2, g, u)), np.zeros(g),
+        np.zeros((g, r)), np.zeros((c, r)), None, np.zeros((3, g, u)),
     )  # fmt: skip
     filled = filled_groups(b)
     total = _work_out(b, of_all, filled, slice(0, c)) if filled.size else None
@@ -162,7 +167,7 @@ def _nodes(b: Belief) -> Floats:
 def _refreshed(b: Belief, old: Moments, groups: tuple[int, ...]) -> Moments:
     new = Moments(
         old.mean.copy(), old.variance.copy(), old.drop.copy(), old.rate.copy(), old.weight.copy(),
-        old.between.copy(), old.moved.copy(), old.rate_moved.copy(), None, old.to_come.copy(),
+        old.given.copy(), old.between.copy(), old.moved.copy(), old.rate_moved.copy(), None, old.to_come.copy(),
     )  # fmt: skip
     for g in groups:
         _work_out(b, new, np.array([g]), cells_of(b, g))
@@ -178,6 +183,7 @@ def _work_out(
         expected, between, within = mixed(found.weight, found.mean, found.variance)
         into.mean[groups], into.variance[groups] = expected, between + within
         into.weight[groups], into.between[groups] = found.weight, between
+        into.given[:, groups] = found.mean, found.variance
         into.rate[cells], into.drop[cells] = found.rate, found.drop
         into.to_come[:, groups] = found.first, found.second, found.spread
         return None
@@ -203,7 +209,7 @@ def _work_out(
         drop = linear_drop(part, worth, costs, centred_means(part, mean), rate)
     expected, between, within = mixed(part.weight, mean, variance)
     into.mean[groups], into.variance[groups] = expected, between + within
-    into.between[groups] = between
+    into.between[groups], into.given[:, groups] = between, (mean, variance)
     if b.shared is not None:
         into.moved[groups], into.rate_moved[cells] = _moved(b, groups, cells)
     into.drop[cells] = np.where(part.left[:, 0] > 0, drop, 0.0)

@@ -28,7 +28,9 @@ def telling(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
     Identify: A is that the group lies on the wrong side of the boundary of the reported set; of a
     list with room to spare, that it does where too few of the others are on the right one.
     Compare: A is the region of each pair's difference; what the pairs of a group tell is added up.
-    Values are normal, with their exact means and variances, and move together by what groups share.
+    A group's values are normal given its node, with their exact means and variances, and move
+    together by what groups share: of groups with few labels most of what may still be wrong lies in
+    nodes far out, which one normal would not have. The boundary is normal.
 
     Source:
         Maximum mutual information of label and answer, as in entropy search (Hennig & Schuler
@@ -47,27 +49,36 @@ def _of_set(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
     if question.n_named >= groups.size:
         return worth
     groups, is_in = _near(known, groups, question)
-    mean = known.mean[groups] if question.which == "lowest" else -known.mean[groups]
+    sign = 1.0 if question.which == "lowest" else -1.0
+    mean, load = sign * known.mean[groups], sign * joint_loadings(belief)[groups]
     sd = np.sqrt(np.maximum(known.variance[groups], _NARROWEST**2))
-    load = joint_loadings(belief)[groups]
-    if question.which == "highest":
-        load = -load
     z = rng.standard_normal((_N_DRAWS, groups.size + load.shape[1]))
     z = np.concatenate([z, -z])
+    own = own_part(load)
     expected = mean + sd * (z[:, groups.size :] @ load.T)  # given what is shared
-    own = sd * own_part(load)
-    drawn = expected + own * z[:, : groups.size]
+    drawn = expected + sd * own * z[:, : groups.size]
     rival = drawn[:, ~is_in].min(axis=1)
     last = np.partition(drawn[:, is_in], question.top - 1, axis=1)[:, question.top - 1]
     boundary = np.where(is_in, rival[:, None], last[:, None])
     boundary += np.where(is_in, question.tolerance, -question.tolerance)
-    away = (boundary - expected) / own
-    tail, is_below = special.ndtr(-np.abs(away)), away > 0
-    is_right, matters = is_below == is_in, _matters(drawn, boundary, is_in, question.top)
-    wrong = (np.where(is_right, tail, 1 - tail) * matters).mean(axis=0)
-    right = (np.where(is_right, 1 - tail, tail) * matters).mean(axis=0) + 1 - matters.mean(axis=0)
-    density = (np.exp(-(away**2) / 2) * matters).mean(axis=0) / np.sqrt(2 * np.pi)
-    worth[groups] = density**2 / np.maximum(wrong * right, _LEAST) / sd**2
+    matters = _matters(drawn, boundary, is_in, question.top)
+    share = matters.mean(axis=0)
+    # How far the boundary is from what is expected of the group: normal, over the draws that matter
+    gap = boundary - expected
+    times = matters / np.maximum(matters.sum(axis=0), 1)
+    away = (times * gap).sum(axis=0)
+    spread = (times * (gap - away) ** 2).sum(axis=0)
+    of_node = own[:, None] * (sign * known.given[0, groups] - mean[:, None])
+    within = own[:, None] ** 2 * np.maximum(known.given[1, groups], 0.0)
+    reach = np.sqrt(within + np.maximum(spread, _NARROWEST**2)[:, None])
+    # wrong is a value below the boundary; above it, for a group of the set
+    side = np.where(is_in, -1.0, 1.0)[:, None]
+    at = side * (away[:, None] - of_node) / reach
+    weight, given = known.weight[groups], special.ndtr(at)
+    density = np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
+    wrong = share * (weight * given).sum(axis=1)
+    moved = share * (weight * (of_node * given - side * within * density / reach)).sum(axis=1)
+    worth[groups] = (moved / (own * sd**2)) ** 2 / np.maximum(wrong * (1 - wrong), _LEAST)
     return worth
 
 
