@@ -176,6 +176,22 @@ def decide(
     )
 
 
+def is_beyond_doubt(verdict: Verdict, rule: StopRule, looks: int) -> bool:
+    """Whether a finding is so sure at one look that no further ones need to confirm it.
+
+    The chance that it is wrong is at most what several looks would leave if each went wrong on its
+    own: with two looks at .95, 1 - .05^2. Further labels could hardly change it, or not at all.
+    """
+    if verdict.confidence is None or rule.confidence is None:
+        return False
+    return verdict.confidence >= beyond_doubt(rule.confidence, looks)
+
+
+def beyond_doubt(confidence: float, looks: int) -> float:
+    """The confidence at one look that is worth as much as so many looks at `confidence`."""
+    return 1 - (1 - confidence) ** looks
+
+
 def is_far_from_holding(b: Belief, question: Question, rule: StopRule) -> bool:
     """Whether the rule surely does not hold, at a tenth of the cost of `decide`.
 

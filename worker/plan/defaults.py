@@ -15,7 +15,7 @@ DEFAULT_STRATA_OF_BINS = 4
 # A cell learns its kinds of errors from its own alone. Of a class that is cut in 16 it has one or
 # two, and the intervals of its entries, and of its cost, held in .8 to .85.
 DEFAULT_STRATA_OF_KINDS = 1
-DEFAULT_LOOKS = 3
+DEFAULT_LOOKS = 2
 
 
 def usual_strength(metric: object) -> float:
