@@ -167,7 +167,8 @@ def _nodes(b: Belief) -> Floats:
 def _refreshed(b: Belief, old: Moments, groups: tuple[int, ...]) -> Moments:
     new = Moments(
         old.mean.copy(), old.variance.copy(), old.drop.copy(), old.rate.copy(), old.weight.copy(),
-        old.given.copy(), old.between.copy(), old.moved.copy(), old.rate_moved.copy(), None, old.to_come.copy(),
+        old.given.copy(), old.between.copy(), old.moved.copy(), old.rate_moved.copy(), None,
+        old.to_come.copy(),
     )  # fmt: skip
     for g in groups:
         _work_out(b, new, np.array([g]), cells_of(b, g))
