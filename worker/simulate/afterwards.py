@@ -171,7 +171,7 @@ def _open_looks(assessment: Assessment, course: Course, until: int) -> list[int]
             chosen[some[i]] = np.sort(order[i, : q.top]).tobytes()
 
     def may_end(n: int) -> bool:
-        if n >= ends_at or n in beyond:
+        if n >= ends_at or (n in beyond and n >= POINTS[0]):
             return True
         k = bisect_left(due, n)
         sets = [chosen.get(point) for point in (n, *due[max(0, k - n_before) : k])]
