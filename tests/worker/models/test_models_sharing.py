@@ -215,7 +215,7 @@ def test_a_queue_ahead_of_the_answers_is_chosen_again_alike(tmp_path):
 
 
 def test_a_pool_of_shared_cells_is_answered_right(tmp_path):
-    work = assessed(tmp_path, IDENTIFY)
+    work = assessed(tmp_path, IDENTIFY, stop={"mrr": {"confidence": 0.99}})
     outcome = truth_of(work)
     runs = [simulated(work, outcome, Measures(N_ITEMS, (), True), 1, n) for n in range(3)]
     assert all(run.stop.is_right for run in runs)

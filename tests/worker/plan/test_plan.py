@@ -51,7 +51,7 @@ def test_the_smallest_plan_gets_the_documented_defaults(tmp_path):
     assert (plan.pool.id, plan.pool.strata, plan.pool.groups) == ("item_id", 16, "predicted_class")
     assert (plan.stop.kind, plan.stop.target, plan.stop.confidence) == ("mrr", 0.99, 0.95)
     assert (plan.stop.guarantee, plan.stop.budget) == ("posterior", None)
-    assert (plan.stop.min_per_group, plan.stop.looks) == (0, 3)
+    assert (plan.stop.min_per_group, plan.stop.looks) == (0, 2)
     assert (plan.question.metric, plan.question.which) == ("accuracy", "lowest")
     assert (plan.annotation.per_item, plan.annotation.rule, plan.annotation.skips) == (
         1,

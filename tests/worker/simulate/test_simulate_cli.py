@@ -59,7 +59,7 @@ def test_it_prints_json_and_nothing_else(assay, tmp_path):
 
 
 def test_it_says_how_much_of_what_would_be_published_is_true(assay, tmp_path):
-    plan = write_plan(tmp_path)
+    plan = write_plan(tmp_path, stop="{mrr: {}, looks: 3}")
     asked = ("--truth", "truth", "--strategies", "assay", "--runs", 4, "--at", "20,40,50")
     done = assay("simulate", plan, *asked, "--processes", 1, "--json")
     assert done.exit_code == 0, done.stderr
