@@ -111,7 +111,7 @@ def ordinary(names: tuple[str, ...] = ANIMALS, labels: int = 700, top: int = 1) 
         question={"task": "identify", "metric": "accuracy", "which": "lowest", "top": top},
         question_text="Which class does the classifier get wrong most often?",
         rule={"kind": "mrr", "target": 0.99, "confidence": 0.95, "looks": 3},
-        rule_text="Stop when the finding is 95% sure at three looks running.",
+        rule_text="Stop when the finding is 95% sure at two looks running.",
         guarantee="posterior",
         guarantee_means="the posterior probability, under the plan's prior and model, that the "
         "finding holds; it is no bound on the error of a single assessment",

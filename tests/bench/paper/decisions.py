@@ -99,7 +99,7 @@ def stops(size: Size) -> Section:
         rows.append((f"{shown(row[0])}, {row[1]}", *cells, medians, number(ratio, 2)))
     return Section(
         "Stops: labels until a right decision is published",
-        "P(MRR ≥ .99) ≥ .95 at three looks. How many findings were right, of how many (runs); a "
+        "P(MRR ≥ .99) ≥ .95 at two looks. How many findings were right, of how many (runs); a "
         "run that labels the whole pool finds nothing before it knows everything. Then the median "
         "number of labels until a right finding is out, a wrong or missing one counted as the "
         "whole pool: Assay / the paper's prior and TS on the finite pool / the paper's infinite "
@@ -153,7 +153,7 @@ def claims(size: Size) -> Section:
         f"{truths(size)} truths a pool, drawn from the model fitted to all of its labels, the "
         "least accurate class, a run each: the first look at which P(MRR ≥ .99) reached the level, "
         "and whether the finding was right, with a 95% binomial band (Clopper and Pearson), and "
-        "what was claimed on average. “Confirmed” is the plan's own rule: .95 at three looks, each "
+        "what was claimed on average. “Confirmed” is the plan's own rule: .95 at two looks, each "
         "10% of labels apart.",
         ("pool", "level", "right", "share", "band", "mean claim", "median labels"),
         rows,
