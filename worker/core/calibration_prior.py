@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.calibration import SURE
-from worker.core.hyperparameters import closeness
+from worker.core.hyperparameters import closeness, rate_of
 from worker.core.shared import points
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,6 @@ _CLOSENESS = np.exp(4.0)
 _ROUGHNESS = np.array([0.3, 1.0])
 
 _POINTS = points(_SPREAD.size, 24)
-_LEAST_RATE = 1e-4
 _LEAST_NODE = 1e-250  # so that no node is ruled out for ever by underflow
 _N_STEPS, _LONGEST = 10, 2.0  # of the search, in logits
 _WIDER = 1.2  # than the likelihood's normal: labels will move on before the nodes do
@@ -70,7 +69,7 @@ class _Curves:
     def rate(self, z: Floats) -> Floats:
         """(M, u, C) expected accuracies."""
         curve, lapse = self.parts(z)
-        return np.clip((1 - lapse) * curve, _LEAST_RATE, 1 - _LEAST_RATE)
+        return rate_of(curve, lapse)
 
 
 def shared_prior(score: Floats, size: Counts, *labels: Counts) -> tuple[Floats, Floats, Floats]:

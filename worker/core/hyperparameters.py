@@ -88,7 +88,7 @@ class Hyperparameters:
         return logits
 
 
-def rate_of(curve: Floats, lapse: float) -> Floats:
+def rate_of(curve: Floats, lapse: Floats | float) -> Floats:
     """mu of `Hyperparameters`, kept off 0 and 1."""
     held: Floats = np.minimum(np.maximum((1 - lapse) * curve, LEAST_RATE), 1 - LEAST_RATE)
     return held

@@ -54,7 +54,11 @@ def simulated_text(report: dict[str, Any]) -> str:
     lines += [
         line
         for result in report["results"]
-        for line in (_curve("RMSE", result, "rmse_at"), _curve("ECE error", result, "ece_error_at"))
+        for line in (
+            _curve("RMSE", result, "rmse_at"),
+            _curve("whole pool's error", result, "whole_error_at"),
+            _curve("ECE error", result, "ece_error_at"),
+        )
         if line
     ]
     lines += _tests(report["tests"])
