@@ -6,6 +6,7 @@ knows every stratum's accuracy (`tests.bench.oracle`).
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy import stats
 
 from tests.bench.measuring import line, say
 from tests.bench.oracle import Strata, errors_at, labels_to_rank
-from tests.bench.paper.cases import opened, planned
+from tests.bench.paper.cases import SUPERCLASS, opened, planned
 from tests.bench.paper.data import load
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.measuring import Run, log_steps
@@ -55,6 +56,7 @@ ESTIMATES = [
         ("svhn", BINS),
         ("cifar100", CLASSES),
         ("cifar100", BINS),
+        ("cifar100", SUPERCLASS),
         ("cifar100-wrn", CLASSES),
         ("cifar100-wrn", BINS),
     )
@@ -70,22 +72,34 @@ IDENTIFIES = [
         ("svhn", 1, 12_000),
     )
 ]
+COST = {"task": "identify", "metric": "cost", "cost_ratio": 10}
+PEOPLE = {"task": "compare", "compare": ["people", "trees"]}
+OTHERS_ASKED = [
+    Row("cifar100-wrn", COST | {"costs": "human"}, 4000),
+    Row("cifar100-wrn", COST | {"costs": "superclass"}, 4000),
+    Row("cifar100", PEOPLE, 1000, SUPERCLASS),
+    Row("20newsgroups", {"task": "compare", "compare": ["c0000", "c0019"]}, 1000),
+    Row("svhn", {"task": "compare", "compare": ["c0003", "c0008"]}, 5000),
+]
 
 
 def run() -> None:
     """Errors at label counts, then labels to a ranking and to a right decision."""
     say(f"\nChoosing: {N_RUNS} runs, the same seeds and prior")
     found = [_estimated(row) for row in ESTIMATES if ONLY in row.name]
-    for name, of in zip(OTHERS, zip(*found, strict=True), strict=bool(found)):
-        ratios = np.concatenate(of)
+    for at, name in enumerate(OTHERS if found else ()):
+        ratios, pools = (np.concatenate([of[kind][at] for of in found]) for kind in (0, 1))
         line(f"error over {name}'s: geometric mean", f"{stats.gmean(ratios):.2f}", "<= 0.85")
         line("... the largest", f"{ratios.max():.2f}", "<= 1.02")
-    ranked = [_identified(row) for row in IDENTIFIES if ONLY in row.name]
-    reached = "mean MRR > .99", "a right decision"
-    for what, of in zip(reached, zip(*ranked, strict=True), strict=bool(ranked)):
-        name = f"labels to {what} over thompson's: geometric mean"
-        line(name, f"{stats.gmean(of):.2f}", "<= 0.8")
-        line("... the largest", f"{max(of):.2f}", "<= 1")
+        line("... of the whole pool's: geometric mean", f"{stats.gmean(pools):.2f}", "<= 0.8")
+    for rows in (IDENTIFIES, OTHERS_ASKED):
+        decided = [_decided(row) for row in rows if ONLY in row.name]
+        for what in ("mean MRR > .99", "a right decision"):
+            of = [ratios[what] for ratios in decided if what in ratios]
+            if of:
+                name = f"labels to {what} over thompson's: geometric mean"
+                line(name, f"{stats.gmean(of):.2f}", "<= 0.8")
+                line("... the largest", f"{max(of):.2f}", "<= 1")
 
 
 def _runs(row: Row, strategies: tuple[str, ...], at: tuple[int, ...] = ()):
@@ -107,41 +121,50 @@ def _strata(case: Case) -> Strata:
 
 
 def _estimated(row: Row):
-    runs, strata = _runs(row, ("assay", "random", "thompson"), AT)
-    ours, *theirs = (np.sqrt(np.mean([np.square(one.rmse) for one in of], axis=0)) for of in runs)
-    oracle = errors_at(strata, AT)
+    runs, strata = _runs(row, ("assay", *OTHERS), AT)
     say(row.name)
-    for name, errors in zip(
-        ("assay", "random", "thompson", "oracle"), (ours, *theirs, oracle), strict=True
-    ):
-        line(
-            f"... {name}: error at {'/'.join(map(str, AT))}",
-            " ".join(f"{e:.4f}" for e in errors),
-            "",
-        )
-    return [ours / their for their in theirs]
+    found = []
+    for name in ("rmse", "pooled"):
+        errors = [
+            np.sqrt(np.mean([np.square(getattr(one, name)) for one in of], axis=0)) for of in runs
+        ]
+        for who, error in zip(("assay", *OTHERS), errors, strict=True):
+            _line(f"{who}: {name} at {'/'.join(map(str, AT))}", error)
+        found.append([errors[0] / other for other in errors[1:]])
+    _line(f"oracle: rmse at {'/'.join(map(str, AT))}", errors_at(strata, AT))
+    return found
 
 
-def _identified(row: Row):
+def _line(what: str, numbers: Sequence[float]) -> None:
+    line(f"... {what}", " ".join(f"{number:.4f}" for number in numbers), "")
+
+
+def _decided(row: Row) -> dict[str, float]:
+    """Labels of `assay` over those of `thompson`; those to a right decision are means."""
     runs, strata = _runs(row, ("assay", "thompson"))
     say(row.name)
-    steps, found = log_steps(row.until), []
+    steps, found = log_steps(row.until), dict[str, list[float]]()
     for name, of in zip(("assay", "thompson"), runs, strict=True):
-        curve = np.mean([one.mrr for one in of], axis=0)
-        reached = curve > MRR
-        ranked = steps[int(reached.argmax())] if reached.any() else row.until
-        stops = [
-            one.stop.labels
-            if one.stop and one.stop.is_conclusive and one.stop.is_right
-            else row.until
-            for one in of
-        ]
-        right = sum(one.stop.is_right for one in of if one.stop and one.stop.is_conclusive)
-        found.append((ranked, float(np.median(stops))))
-        line(
-            f"... {name}: labels to mean MRR > .99; to a right decision; right",
-            f"{ranked}; {np.median(stops):.0f}; {right}",
-            "",
-        )
-    line("... oracle", f"{labels_to_rank(strata, int(row.question['top']))}", "")
-    return [a / b for a, b in zip(*found, strict=True)]
+        found.setdefault("a right decision", []).append(float(np.mean(_stops(row, of))))
+        text = f"{found['a right decision'][-1]:,.0f}; {_n_right(of)} right"
+        if of[0].mrr:
+            reached = np.mean([one.mrr for one in of], axis=0) > MRR
+            ranked = steps[int(reached.argmax())] if reached.any() else row.until
+            found.setdefault("mean MRR > .99", []).append(ranked)
+            text = f"{ranked:,}; {text}"
+        line(f"... {name}: labels (to mean MRR > .99; to a right decision)", text, "")
+    if row.question["task"] == "identify" and "metric" not in row.question:
+        line("... oracle", f"{labels_to_rank(strata, int(row.question['top']))}", "")
+    return {what: ours / theirs for what, (ours, theirs) in found.items()}
+
+
+def _n_right(runs: Sequence[Run]) -> int:
+    return sum(one.stop.is_right for one in runs if one.stop and one.stop.is_conclusive)
+
+
+def _stops(row: Row, runs: Sequence[Run]) -> list[int]:
+    """Labels to a right decision; a wrong one, or none, counts as all of them."""
+    return [
+        one.stop.labels if one.stop and one.stop.is_conclusive and one.stop.is_right else row.until
+        for one in runs
+    ]

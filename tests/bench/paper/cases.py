@@ -34,6 +34,7 @@ Order = TypeVar("Order")
 Result = TypeVar("Result")
 Method = Literal["assay", "anytime", "paper", "paper-finite"]
 
+SUPERCLASS = "superclass(superclasses.csv)"  # groups, of CIFAR-100
 STOP = {"mrr": {"threshold": 0.99, "confidence": 0.95}}
 _SHUFFLING = 3  # as in `worker.simulate.replay`
 # What a plan says beyond pool, question and stop rule; nothing: all by default.
@@ -126,6 +127,8 @@ def _write(where: Path, pool: Pool, question: Value, groups: str, method: Method
     plan: Value = {"question": question, "pool": place | meaning} | _WAYS[method]
     if question["task"] == "identify":
         plan["stop"] = STOP | ({"guarantee": "anytime"} if method == "anytime" else {})
+    if groups == SUPERCLASS:
+        _superclasses(where, classes)
     if question.get("costs") in ("human", "superclass"):
         named, people = _superclasses(where, classes)
         who = {"people": people} if question["costs"] == "human" else {}
