@@ -61,25 +61,41 @@ def _of_set(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
     last = np.partition(drawn[:, is_in], question.top - 1, axis=1)[:, question.top - 1]
     boundary = np.where(is_in, rival[:, None], last[:, None])
     boundary += np.where(is_in, question.tolerance, -question.tolerance)
-    matters = _matters(drawn, boundary, is_in, question.top)
-    share = matters.mean(axis=0)
     # How far the boundary is from what is expected of the group: normal, over the draws that matter
-    gap = boundary - expected
-    times = matters / np.maximum(matters.sum(axis=0), 1)
-    away = (times * gap).sum(axis=0)
-    spread = (times * (gap - away) ** 2).sum(axis=0)
+    gap, share = boundary - expected, np.ones(groups.size)
+    away, spread = gap.mean(axis=0), gap.var(axis=0)
+    if question.n_named > question.top:
+        matters = _matters(drawn, boundary, is_in, question.top)
+        share = matters.mean(axis=0)
+        times = matters / np.maximum(matters.sum(axis=0), 1)
+        away = (times * gap).sum(axis=0)
+        spread = (times * (gap - away) ** 2).sum(axis=0)
     of_node = own[:, None] * (sign * known.given[0, groups] - mean[:, None])
     within = own[:, None] ** 2 * np.maximum(known.given[1, groups], 0.0)
-    reach = np.sqrt(within + np.maximum(spread, _NARROWEST**2)[:, None])
     # wrong is a value below the boundary; above it, for a group of the set
-    side = np.where(is_in, -1.0, 1.0)[:, None]
-    at = side * (away[:, None] - of_node) / reach
-    weight, given = known.weight[groups], special.ndtr(at)
-    density = np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
-    wrong = share * (weight * given).sum(axis=1)
-    moved = share * (weight * (of_node * given - side * within * density / reach)).sum(axis=1)
+    side = np.where(is_in, -1.0, 1.0)
+    wrong, moved = _beyond(known.weight[groups], of_node, within, side, away, spread)
+    wrong, moved = share * wrong, share * moved
     worth[groups] = (moved / (own * sd**2)) ** 2 / np.maximum(wrong * (1 - wrong), _LEAST)
     return worth
+
+
+def _beyond(
+    weight: Floats, mean: Floats, variance: Floats, side: Floats, away: Floats, spread: Floats
+) -> tuple[Floats, Floats]:
+    """(g,) P(a group's value lies beyond its boundary), and the covariance of value and that.
+
+    Args:
+        weight, mean, variance: (g, U) of the nodes, and of the value given each. side: (g,) 1 if
+            beyond is below, -1 if it is above. away, spread: (g,) mean and variance of the
+            boundary, on the scale of `mean`.
+    """
+    side = side[:, None]
+    reach = np.sqrt(variance + np.maximum(spread, _NARROWEST**2)[:, None])
+    at = side * (away[:, None] - mean) / reach
+    beyond, density = special.ndtr(at), np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
+    moved = mean * beyond - side * variance * density / reach
+    return (weight * beyond).sum(axis=1), (weight * moved).sum(axis=1)
 
 
 def _matters(
