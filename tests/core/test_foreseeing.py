@@ -44,11 +44,11 @@ def test_what_is_all_but_known_takes_few_labels_more():
 
 
 def test_two_groups_need_about_what_a_known_truth_needs():
-    # v = p (1 - p) / n a group, and half the gap of .1 must be z sd: n = p (1 - p) (z / .05)^2
-    n = 400
-    b = belief([int(0.7 * n), int(0.8 * n)], [int(0.3 * n), int(0.2 * n)], 10**6)
-    needed = (0.21 + 0.16) * (1.645 / 0.05) ** 2 - 2 * n
-    assert middle(b) == pytest.approx(max(needed, 0), abs=60)
+    # v = p (1 - p) / n a group, and the gap of .02 must be z sqrt(2 v): n = 2 p (1 - p) (z / .02)^2
+    n = 2000
+    b = belief([1400, 1440], [600, 560], 10**6)
+    needed = 2 * (0.7 * 0.3 + 0.72 * 0.28) * (1.645 / 0.02) ** 2 - 2 * n
+    assert middle(b) == pytest.approx(needed, rel=0.05)
 
 
 def test_no_more_than_there_are():

@@ -53,15 +53,18 @@ def labels_missing(
 
 
 def _from_the_boundary(values: Floats, question: Question) -> Floats:
-    """(D, g) from half-way between the last group of the true set and its first rival."""
+    """(D, g) of the true set's groups from the first rival, of the others from the set's last one.
+
+    These two bear their distance together, each a half of its variance.
+    """
     m = question.top
     if m >= values.shape[1]:
         return np.full_like(values, np.inf)
     turned = values if question.which == "lowest" else -values
-    ends = np.partition(turned, (m - 1, m), axis=1)[:, m - 1 : m + 1]
-    gap = np.diff(ends, axis=1) / 2
-    away = np.maximum(np.abs(turned - ends.mean(axis=1, keepdims=True)), gap)
-    distance: Floats = away + question.tolerance / 2
+    last, first = np.partition(turned, (m - 1, m), axis=1)[:, m - 1 : m + 1].T[:, :, None]
+    away = np.where(turned <= last, first - turned, turned - last)
+    away = np.where((turned == last) | (turned == first), away / np.sqrt(2), away)
+    distance: Floats = away + question.tolerance
     return distance
 
 

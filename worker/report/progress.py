@@ -61,16 +61,16 @@ def reached(verdict: Verdict) -> float | None:
 def labels_more(work: Assessment, belief: Belief, verdict: Verdict) -> list[float] | None:
     """About how many labels are missing, and from and to how many perhaps: [low, middle, high].
 
-    A claim has to hold at some looks running, each 10% of labels after the last. None before the
-    first label, for `guarantee: anytime`, whose bands close at no foreseeable moment, and for
-    several models, whose groups share labels.
+    A claim has to hold at several looks running, each 10% of labels after the last; it comes half
+    of that before the first one, on average. None before the first label, for `guarantee: anytime`,
+    whose bands close at no foreseeable moment, and for several models, whose groups share labels.
     """
     if work.guard is not None or work.several is not None:
         return None
     missing = labels_missing(belief, work.question, work.rule, verdict)
     if missing is None:
         return None
-    looks = 1.1 ** (work.plan.stop.looks - 1) if work.rule.confidence is not None else 1.0
+    looks = 1.1 ** max(0.0, work.plan.stop.looks - 1.5) if work.rule.confidence is not None else 1.0
     n = verdict.labels
     return [max(1.0, looks * (n + more) - n) for more in missing]
 
