@@ -208,7 +208,7 @@ stop:
   guarantee: posterior         # or anytime: holds however often one looks, and costs more labels
   budget: null                 # at most so many labels; null: no limit
   min_per_group: 0             # labels that every group must have before the rule may fire
-  looks: 2                     # the rule must hold at so many looks, 10% more labels apart
+  # looks: 2                   # the rule must hold at so many looks, 10% more labels apart
 
 annotation:
   control: null                # name of the <Choices> in the labelling config; null: the only one

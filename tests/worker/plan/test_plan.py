@@ -62,17 +62,20 @@ def test_the_smallest_plan_gets_the_documented_defaults(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("question", "kind", "target", "confidence"),
+    ("question", "kind", "target", "confidence", "looks"),
     [
-        ({"task": "identify"}, "mrr", 0.99, 0.95),
-        ({"task": "compare", "compare": "all"}, "rope", 0.05, 0.95),
-        ({"task": "estimate"}, "rmse", 0.02, None),
+        ({"task": "identify"}, "mrr", 0.99, 0.95, 2),
+        ({"task": "compare", "compare": "all"}, "rope", 0.05, 0.95, 2),
+        ({"task": "estimate"}, "rmse", 0.02, None, 3),
     ],
 )
-def test_each_task_has_its_own_stop_rule_by_default(tmp_path, question, kind, target, confidence):
+def test_each_task_has_its_own_stop_rule_by_default(
+    tmp_path, question, kind, target, confidence, looks
+):
     stop = load(tmp_path, plan_with(question=question, stop={"budget": 7})).stop
 
     assert (stop.kind, stop.target, stop.confidence) == (kind, target, confidence)
+    assert stop.looks == looks
     assert stop.budget == 7
 
 
