@@ -26,7 +26,7 @@ from worker.core.question import Question, StopRule
 from worker.core.schedule import POINTS, fitted_at, stage
 from worker.core.several import decide_each
 from worker.core.shortlist import Shortlist, shortlist
-from worker.core.stopping import Reason, Verdict, decide, is_beyond_doubt
+from worker.core.stopping import Reason, Verdict, decide
 from worker.core.strategies import STRATEGIES, Choice, Strategy
 from worker.core.supposing import retallied, with_tally
 from worker.judgements.outcomes import (
@@ -175,20 +175,15 @@ class Assessment:
             left: items that can still get a label: not yet claimed, or claimed and open; those that
                 can tell something (`n_helpful`).
             earlier: as `self.earlier` gives them; asked only if the plan wants several looks and
-                the rule holds now. Unless it held at all of them, with the same finding, or the
-                finding is beyond doubt (`is_beyond_doubt`), the question stays open.
+                the rule holds now. Unless it held at all of them, with the same finding, the
+                question stays open.
             unclaimed: (C,) items of each cell that nobody claimed; None if every claimed item has
                 its outcome. The others' outcomes are taken at the worst by `guarantee: anytime`.
             may_be_rough: the confidence may be rough while nothing is decided.
         """
         rule, spent = self.rule, self.spent(belief)
         verdict = self.ask(belief, left, rule, unclaimed, may_be_rough)
-        if (
-            verdict.reason != "answered"
-            or verdict.certain
-            or is_beyond_doubt(verdict, rule, self.plan.stop.looks)
-            or self._was_found(verdict, earlier)
-        ):
+        if verdict.reason != "answered" or verdict.certain or self._was_found(verdict, earlier):
             return verdict
         if self.judging is not None and left == 0:
             return verdict  # no vote is left that could confirm it

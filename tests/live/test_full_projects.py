@@ -111,7 +111,7 @@ def test_a_task_that_is_labelled_out_of_order_counts_when_it_is_its_turn(
     running: Service, label_studio: LabelStudioServer, annotator: SignUp, tmp_path: Path
 ) -> None:
     full = full_project(label_studio, size=4)
-    path = plan_of(tmp_path, full, more=IN_ORDER)
+    path = plan_of(tmp_path, full, more=IN_ORDER, stop="{looks: 3}")
     name = load_plan(path).assessment
     running.begin(path)
     eventually(full.rankings)

@@ -20,7 +20,7 @@ from tests.live.service import Service, eventually
 
 pytestmark = pytest.mark.live
 
-STOP = "{mrr: {confidence: 0.9}}"
+STOP = "{mrr: {confidence: 0.9}, looks: 3}"
 
 
 def continuing(trial: Trial, since: str) -> Trial:

@@ -77,7 +77,7 @@ def test_the_least_accurate_class_is_named_with_how_sure_it_is(tmp_path):
 
 def test_a_claim_that_is_not_confirmed_yet_says_what_it_waits_for(tmp_path):
     work = assessment(tmp_path, "question: {task: identify}\n")
-    belief = work.believe(tally_of(work, {"a": (0, 3), "b": (2, 1), "c": (2, 0), "d": (2, 0)}))
+    belief = work.believe(tally_of(work, {"a": (0, 3), "b": (3, 0), "c": (2, 0), "d": (3, 0)}))
     said = headline(work, belief, work.decide(belief, 24))
     assert said.startswith("Nearly: a few more labels have to confirm that at present “a”")
 

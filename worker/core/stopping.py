@@ -26,7 +26,6 @@ from worker.core.question import TASK_OF_RULE, Question, StopRule
 from worker.core.ranking import mrr_confidence, ranking, set_confidence
 from worker.core.rewards import squared_error
 from worker.core.rough import rough_set_confidence
-from worker.core.schedule import stage
 
 Reason = Literal["answered", "budget", "exhausted", "open"]
 RegionName = Literal["below", "within", "above"]
@@ -175,23 +174,6 @@ def decide(
         pairs=report.pairs,
         labels=spent,
     )
-
-
-def is_beyond_doubt(verdict: Verdict, rule: StopRule, looks: int) -> bool:
-    """Whether a finding is so sure at one look that no further ones need to confirm it.
-
-    The chance that it is wrong is at most what several looks would leave if each went wrong on its
-    own: with two looks at .95, 1 - .05^2. Further labels could hardly change it, or not at all.
-    Never before the first look: until then the prior is fitted to no label.
-    """
-    if verdict.confidence is None or rule.confidence is None or stage(verdict.labels) == 0:
-        return False
-    return verdict.confidence >= beyond_doubt(rule.confidence, looks)
-
-
-def beyond_doubt(confidence: float, looks: int) -> float:
-    """The confidence at one look that is worth as much as so many looks at `confidence`."""
-    return 1 - (1 - confidence) ** looks
 
 
 def is_far_from_holding(b: Belief, question: Question, rule: StopRule) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from worker.assessment import Assessment
 from worker.claims import WORDS, listed, needs_the_right_set, within_text
-from worker.core.stopping import beyond_doubt
 from worker.formats import percent
 from worker.judgements.annotating import annotation_text
 from worker.models.rivals import question_of_models
@@ -175,8 +174,6 @@ def rule_text(work: Assessment) -> str:
         text += ", by bands that hold at any time and not by the posterior"
     elif stop.looks > 1:
         text += f", at {stop.looks} looks running"
-        if rule.confidence is not None:
-            text += f" or {100 * beyond_doubt(rule.confidence, stop.looks):.6g}% at one"
     if stop.min_per_group:
         text += f", with at least {stop.min_per_group:,} labels a group"
     if rule.budget is not None:

@@ -23,7 +23,6 @@ from worker.core.marginals import first_above, first_from
 from worker.core.question import Question
 from worker.core.ranking import mrr
 from worker.core.schedule import POINTS
-from worker.core.stopping import beyond_doubt
 from worker.core.supposing import counted
 from worker.simulate.measuring import Log, Measures, log_steps, looks, only_set
 from worker.simulate.plainly import is_plain, plainly
@@ -141,7 +140,7 @@ def _open_looks(assessment: Assessment, course: Course, until: int) -> list[int]
     """The looks at which the run may end.
 
     The rule must be able to hold there, and with several `stop.looks` at as many points of the
-    schedule before, for the same set, unless it may be beyond doubt.
+    schedule before, for the same set.
     """
     first, q, rule = assessment.first, assessment.question, assessment.rule
     every = list(looks(until, rule.budget))
@@ -157,13 +156,10 @@ def _open_looks(assessment: Assessment, course: Course, until: int) -> list[int]
     n_before, unlimited = assessment.plan.stop.looks - 1, replace(rule, budget=None)
     due, enough = _due(until) if n_before else (), rule.confidence - _DOUBT
     chosen: dict[int, bytes] = {}  # where the rule may hold; at the schedule's points it does
-    sure = beyond_doubt(rule.confidence, n_before + 1) - _DOUBT
-    beyond = set[int]()
     for some, counts in _counts_at(course, sorted({*every, *due}), first.size.size):
         order = _rankings(first, counts, q)
-        most = confidence_at_most(first, counts, order, q, enough)
-        beyond.update(np.array(some)[most >= sure].tolist())
-        for i in np.flatnonzero(most >= enough).tolist():
+        may_hold = confidence_at_most(first, counts, order, q, enough) >= enough
+        for i in np.flatnonzero(may_hold).tolist():
             if some[i] in due:
                 verdict = assessment.ask(_believed(first, counts[i]), 1, unlimited)
                 if verdict.reason != "answered":
@@ -171,7 +167,7 @@ def _open_looks(assessment: Assessment, course: Course, until: int) -> list[int]
             chosen[some[i]] = np.sort(order[i, : q.top]).tobytes()
 
     def may_end(n: int) -> bool:
-        if n >= ends_at or (n in beyond and n >= POINTS[0]):
+        if n >= ends_at:
             return True
         k = bisect_left(due, n)
         sets = [chosen.get(point) for point in (n, *due[max(0, k - n_before) : k])]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +11,12 @@ import pytest
 from tests.worker.simulate.simulated_pool import CLASSES, write_plan
 from worker.assessment import Assessment, assess
 from worker.core.schedule import POINTS
-from worker.core.stopping import Verdict, beyond_doubt, is_beyond_doubt
+from worker.core.stopping import Verdict
 from worker.judgements.changes import tally_key
 from worker.plan import load_plan
 from worker.pool import compile_pool
 
 LEFT, N_LABELS = 50, 60
-FEW = 12  # by which the finding is likely, and not yet beyond doubt
 
 
 def at_work(folder: Path, stop: str, prior: str = "uniform") -> Assessment:
@@ -50,7 +48,7 @@ def decided(work: Assessment, tally: Counter[str], left: int = LEFT) -> Verdict:
 
 def test_two_looks_are_asked_for_by_default_and_one_of_bounds_that_hold_at_any_time(tmp_path):
     work = at_work(tmp_path, "{mrr: {}}")
-    belief = work.believe(tally_of(work, "cow", FEW))
+    belief = work.believe(tally_of(work, "cow"))
     assert work.decide(belief, LEFT).reason == "open"
     assert work.decide(belief, LEFT, [belief]).reason == "answered"
     once = at_work(tmp_path / "once", "{mrr: {}, looks: 1}")
@@ -58,9 +56,10 @@ def test_two_looks_are_asked_for_by_default_and_one_of_bounds_that_hold_at_any_t
     assert at_work(tmp_path / "bounds", "{guarantee: anytime}").plan.stop.looks == 1
 
 
-def test_a_finding_stays_open_until_two_more_looks_confirm_it(tmp_path):
-    once = at_work(tmp_path / "once", "{mrr: {confidence: 0.9}, looks: 1}")
-    work = at_work(tmp_path, "{mrr: {confidence: 0.9}, looks: 3}")
+@pytest.mark.parametrize("prior", ["uniform", "empirical"])
+def test_a_finding_stays_open_until_two_more_looks_confirm_it(tmp_path, prior):
+    once = at_work(tmp_path / "once", "{mrr: {confidence: 0.9}, looks: 1}", prior)
+    work = at_work(tmp_path, "{mrr: {confidence: 0.9}, looks: 3}", prior)
     tally = tally_of(work, "cow")
     stages = [k for k, point in enumerate(POINTS, start=1) if point <= N_LABELS]
     alone = [decided(once, up_to(tally, k)).reason for k in stages]
@@ -73,30 +72,16 @@ def test_a_finding_stays_open_until_two_more_looks_confirm_it(tmp_path):
 
 def test_another_finding_at_the_look_before_does_not_confirm(tmp_path):
     work = at_work(tmp_path, "{mrr: {}, looks: 2}")
-    cows, dogs = (work.believe(tally_of(work, name, FEW)) for name in ("cow", "dog"))
+    cows, dogs = (work.believe(tally_of(work, name)) for name in ("cow", "dog"))
 
     assert work.decide(cows, LEFT, [cows]).reason == "answered"
     assert work.decide(cows, LEFT, [dogs]).reason == "open"
     assert work.decide(cows, LEFT, []).reason == "open"
 
 
-def test_what_is_beyond_doubt_needs_no_other_look_but_the_first(tmp_path):
-    work = at_work(tmp_path, "{mrr: {}, looks: 2}", "empirical")
-    belief = work.believe(tally_of(work, "cow", 20))
-    found = work.ask(belief, LEFT, work.rule)
-    assert beyond_doubt(0.95, 2) == pytest.approx(0.9975)
-    assert found.confidence > 0.9975
-    assert work.decide(belief, LEFT).reason == "answered"
-
-    assert is_beyond_doubt(found, work.rule, 2)
-    assert not is_beyond_doubt(replace(found, confidence=0.997), work.rule, 2)
-    assert not is_beyond_doubt(replace(found, labels=POINTS[0] - 1), work.rule, 2)
-    assert not is_beyond_doubt(replace(found, confidence=None), work.rule, 2)
-
-
 def test_a_spent_budget_and_an_empty_pool_still_end_it(tmp_path):
-    work = at_work(tmp_path, f"{{mrr: {{}}, looks: 50, budget: {FEW}}}")
-    tally = tally_of(work, "cow", FEW)
+    work = at_work(tmp_path, f"{{mrr: {{}}, looks: 50, budget: {N_LABELS}}}")
+    tally = tally_of(work, "cow")
     assert decided(work, tally).reason == "budget"
     assert decided(work, tally, left=0).reason == "exhausted"
 

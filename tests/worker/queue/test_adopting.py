@@ -28,7 +28,7 @@ from worker.replaying import replay, unrepeated_choices
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    work, header = roomy(tmp_path, "{mrr: {confidence: 0.9999}, looks: 3}")
+    work, header = roomy(tmp_path, "{mrr: {confidence: 0.9999}}")
     ledger = MemoryLedger(header.assessment)
     ledger.begin(header)
     return World(work, header, ledger, tmp_path / "files")
