@@ -28,7 +28,7 @@ from worker.simulate.replay import labels
 from worker.simulate.truths import all_labelled, drawn_from, true_values
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
-CONFIRMED = "confirmed"  # the plan's own rule: .95 at the plan's looks
+CONFIRMED = "confirmed"  # the plan's own rule: .95, at its looks
 _DRAWING_TRUTH = 4  # as in `worker.simulate.replay`
 
 
