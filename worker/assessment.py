@@ -90,7 +90,7 @@ class Assessment:
         if not is_plain(tally, self.rules):
             return self._in_doubt(tally, self._prior_at(tally, stage(n_labelled(tally))))
         counts = self._counts(tally)
-        is_fitted = counts.stage > 0 or (self.begun is not None and self.begun.is_sample)
+        is_fitted = bool(counts.early.any())
         early = counts.early.tobytes() if is_fitted else b""
         before = self._last.get(early)
         if before is None:
@@ -103,7 +103,7 @@ class Assessment:
     def _of_several(self, counts: Counts) -> Belief:
         """Tally + prior = posterior, of several models."""
         assert self.several is not None, "asked of several models"
-        early = counts.early.tobytes() if counts.stage else b""
+        early = counts.early.tobytes()
         belief = self.several.believe(counts, self._last.get(early))
         self._last.clear()
         self._last[early] = belief

@@ -110,6 +110,14 @@ def test_the_probability_of_the_least_group_is_the_exact_one(small):
     assert -0.1 <= off <= 0.05  # rather too cautious than too sure
 
 
+@pytest.mark.parametrize("n_labels", [1, 2, 3])
+def test_the_first_labels_tell_no_group_apart_more_than_they_should(n_labels):
+    of = case(4, 3, 20, n_labels, 0)
+    chosen = ranking(of.believed)[:1].tolist()
+    expected = float(of.exactly(lambda b: set_confidence(b, chosen)))
+    assert set_confidence(of.believed, chosen) <= expected + 0.05
+
+
 def test_a_pair_stands_as_the_exact_posterior_has_it(small):
     expected = small.exactly(lambda b: region(b, 0, 1, 0.05))
     assert np.abs(np.array(region(small.believed, 0, 1, 0.05)) - expected).max() <= 0.1

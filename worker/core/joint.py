@@ -16,15 +16,18 @@ Floats = NDArray[np.float64]
 def joint_loadings(b: Belief) -> Floats:
     """(G, R) loadings of the groups' normal scores on what is shared; R = 0 if nothing is.
 
-    How far a group's mean moves (`worker.core.slopes`), in its standard deviations.
+    How far a group's mean moves (`worker.core.slopes`), in its standard deviations; together no
+    further than leaves a group what is its own. While hardly anything is known of what is shared
+    the slopes tell more than there is: no rate moves beyond 0 and 1.
     """
     if b.shared is None and not b.parts:
         return np.zeros((b.n_groups, 0))
     if "loadings" not in b._memo:
         known = moments_of_value(b)
         is_open = np.nan_to_num(known.variance) > 0
-        sd = np.sqrt(np.where(is_open, known.variance, 1.0))[:, None]
-        b._memo["loadings"] = held_inside(np.where(is_open[:, None], known.moved / sd, 0.0))
+        variance = np.where(is_open, known.variance, 1.0)
+        rows = np.where(is_open, 1.0, 0.0)[:, None] * known.moved / np.sqrt(variance)[:, None]
+        b._memo["loadings"] = held_inside(rows, np.maximum(1 - known.own / variance, 0.0))
     load: Floats = b._memo["loadings"]
     return load
 

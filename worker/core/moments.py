@@ -39,6 +39,8 @@ class Moments:
     weight: (G, U) posterior probabilities of the nodes; the prior's for groups without items.
     given: (2, G, U) mean and variance of every group's value, given each node.
     between: (G,) the part of the variance that lies between the nodes.
+    own: (G,) the variance if what groups share were known to be the likeliest; all of it if nothing
+        is shared.
     moved: (G, R) how far the mean moves with each of what groups share. rate_moved: (C, R) likewise
         the rate.
     total: mean and variance of the groups' sum, weighted by their shares; if the metric is pooled.
@@ -52,6 +54,7 @@ class Moments:
     weight: Floats
     given: Floats
     between: Floats
+    own: Floats
     moved: Floats
     rate_moved: Floats
     total: tuple[float, float] | None = None
@@ -95,6 +98,7 @@ def _of_votes(b: Belief, judged: Known) -> Moments:
         weight=np.ones((b.n_groups, 1)),
         given=np.stack([mean, variance])[:, :, None],
         between=np.zeros(b.n_groups),
+        own=variance,
         moved=np.zeros((b.n_groups, 0)),
         rate_moved=np.zeros((b.group.size, 0)),
         total=(float(total.mean()), float(total.var())),
@@ -112,7 +116,8 @@ def _side_by_side(of: list[Moments]) -> Moments:
     )
     return Moments(
         all_of("mean"), all_of("variance"), all_of("drop"), all_of("rate"), all_of("weight"),
-        np.concatenate([one.given for one in of], axis=1), all_of("between"), moved, rate_moved,
+        np.concatenate([one.given for one in of], axis=1), all_of("between"), all_of("own"), moved,
+        rate_moved,
     )  # fmt: skip
 
 
@@ -152,7 +157,7 @@ def _fresh(b: Belief) -> Moments:
     u = b.node.shape[-1]
     of_all = Moments(
         blank, blank.copy(), np.zeros(c), np.zeros(c), _nodes(b), np.zeros((2, g, u)), np.zeros(g),
-        np.zeros((g, r)), np.zeros((c, r)), None, np.zeros((3, g, u)),
+        np.zeros(g), np.zeros((g, r)), np.zeros((c, r)), None, np.zeros((3, g, u)),
     )  # fmt: skip
     filled = filled_groups(b)
     total = _work_out(b, of_all, filled, slice(0, c)) if filled.size else None
@@ -167,8 +172,8 @@ def _nodes(b: Belief) -> Floats:
 def _refreshed(b: Belief, old: Moments, groups: tuple[int, ...]) -> Moments:
     new = Moments(
         old.mean.copy(), old.variance.copy(), old.drop.copy(), old.rate.copy(), old.weight.copy(),
-        old.given.copy(), old.between.copy(), old.moved.copy(), old.rate_moved.copy(), None,
-        old.to_come.copy(),
+        old.given.copy(), old.between.copy(), old.own.copy(), old.moved.copy(),
+        old.rate_moved.copy(), None, old.to_come.copy(),
     )  # fmt: skip
     for g in groups:
         _work_out(b, new, np.array([g]), cells_of(b, g))
@@ -184,6 +189,7 @@ def _work_out(
         expected, between, within = mixed(found.weight, found.mean, found.variance)
         into.mean[groups], into.variance[groups] = expected, between + within
         into.weight[groups], into.between[groups] = found.weight, between
+        into.own[groups] = between + within
         into.given[:, groups] = found.mean, found.variance
         into.rate[cells], into.drop[cells] = found.rate, found.drop
         into.to_come[:, groups] = found.first, found.second, found.spread
@@ -211,8 +217,10 @@ def _work_out(
     expected, between, within = mixed(part.weight, mean, variance)
     into.mean[groups], into.variance[groups] = expected, between + within
     into.between[groups], into.given[:, groups] = between, (mean, variance)
+    into.own[groups] = between + within
     if b.shared is not None:
-        into.moved[groups], into.rate_moved[cells] = _moved(b, groups, cells)
+        found_moved = _moved(b, groups, cells)
+        into.moved[groups], into.rate_moved[cells], into.own[groups] = found_moved
     into.drop[cells] = np.where(part.left[:, 0] > 0, drop, 0.0)
     return total
 
@@ -234,8 +242,11 @@ def _given_nodes(
     return mean + offset[:, None], variance, worth, costs
 
 
-def _moved(b: Belief, groups: NDArray[np.intp], cells: slice) -> tuple[Floats, Floats]:
-    """How far the means of some groups and the rates of their cells move with what is shared."""
+def _moved(b: Belief, groups: NDArray[np.intp], cells: slice) -> tuple[Floats, Floats, Floats]:
+    """How far the means of some groups and the rates of their cells move with what is shared.
+
+    And the groups' variances if that were known.
+    """
     assert b.shared is not None, "asked of groups that share something"
     begins, found = starts(b), []
     # by blocks: of every cell there are some tens of numbers for each node
@@ -243,8 +254,10 @@ def _moved(b: Belief, groups: NDArray[np.intp], cells: slice) -> tuple[Floats, F
         within = slice(int(begins[some[0]]), int(begins[some[-1] + 1]))
         known, all_of = under_likeliest(b, some, within), slice(0, within.stop - within.start)
         part = part_of(known, some - some[0], all_of)
-        mean, _, worth, costs = _given_nodes(known, part, all_of)
+        mean, variance, worth, costs = _given_nodes(known, part, all_of)
         worth = worth if costs is None else worth - costs.mean
-        found.append(moved(known, b.shared.slopes, part, within, mean, worth))
-    of_groups, of_cells = zip(*found, strict=True)
-    return np.concatenate(of_groups), np.concatenate(of_cells)
+        _, between, inside = mixed(part.weight, mean, variance)
+        slopes = moved(known, b.shared.slopes, part, within, mean, worth)
+        found.append((*slopes, between + inside))
+    of_groups, of_cells, own = map(np.concatenate, zip(*found, strict=True))
+    return of_groups, of_cells, own

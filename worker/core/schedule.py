@@ -2,9 +2,11 @@
 
 Stage k begins at `POINTS[k - 1]` labels, and is a look. The prior is fitted at the first look, and
 at every second one: as often as at all of them costs twice as much, and no decision comes earlier.
-A fit uses the items of the first claims, as many as labels were due, whatever came after. So it is
-a function of the tally alone (kept by epochs of claims), costs little over a whole assessment, and
-a simulation, which labels in the order of claims, goes through the same fits.
+Before the first look it is fitted to every label: little is known then of what groups share, and
+each label tells more of that than of its own group.
+A later fit uses the items of the first claims, as many as labels were due, whatever came after. It
+is a function of the tally alone (kept by epochs of claims), costs little over a whole assessment,
+and a simulation, which labels in the order of claims, goes through the same fits.
 """
 
 from bisect import bisect_right
@@ -31,7 +33,8 @@ def is_look(n_labels: int) -> bool:
 
 def is_refit(n_labels: int) -> bool:
     """Whether the prior is fitted again with exactly so many labels."""
-    return is_look(n_labels) and fitted_at(stage(n_labels)) == stage(n_labels)
+    at = stage(n_labels)
+    return at == 0 or (is_look(n_labels) and fitted_at(at) == at)
 
 
 def stage(n_labels: int) -> int:
@@ -46,10 +49,12 @@ def stage(n_labels: int) -> int:
 def fitted_at(stage: int) -> int:
     """The stage at which the prior of this one was fitted, to the epochs below it.
 
+    Before the first look that is the first one: whatever is there is fitted to.
+
     >>> [fitted_at(stage) for stage in range(6)]
-    [0, 1, 2, 2, 4, 4]
+    [1, 1, 2, 2, 4, 4]
     """
-    return stage - stage % 2 if stage > 1 else stage
+    return stage - stage % 2 if stage > 1 else 1
 
 
 def epoch(claim: int) -> int:

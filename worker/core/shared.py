@@ -19,13 +19,13 @@ from worker.core.hyperparameters import rate_of
 
 Floats = NDArray[np.float64]
 
-# Of a group's variance no more than this share is common: where it were all of it, values of
-# different groups would be one number.
-_MOST = 0.98
 N_POINTS = 32  # of what is shared, that beliefs are averaged over
 _LEAST = 1e-100  # of a density
 # On the axis, whose nodes are 0.5 apart: narrower, a group would jump between them.
 _LEAST_OWN = 0.3
+# Of a group's variance no more than this share is common: by so much its labels weigh its own part,
+# and were less of it said to be its own, one label would tell it apart.
+_MOST = 1 - _LEAST_OWN**2
 _DEGREES = 4.0  # of freedom, of the groups' effects
 _INSIDE = 1e-12  # probabilities are kept off 0 and 1, where a normal score is infinite
 
@@ -151,10 +151,15 @@ def given_points(shared: Shared, node: Floats) -> Floats:
     return chances
 
 
-def held_inside(rows: Floats) -> Floats:
-    """(G, R) loadings, those too long shortened: something of every group is its own."""
+def held_inside(rows: Floats, most: Floats | float = _MOST) -> Floats:
+    """(G, R) loadings, those too long shortened: something of every group is its own.
+
+    Args:
+        most: (G,) or for all groups, the largest share of the variance that may be common.
+    """
     length = np.sqrt((rows**2).sum(axis=1, keepdims=True))
-    held: Floats = rows * np.minimum(1.0, np.sqrt(_MOST) / np.maximum(length, 1e-12))
+    longest = np.sqrt(np.minimum(most, _MOST)).reshape(-1, 1)
+    held: Floats = rows * np.minimum(1.0, longest / np.maximum(length, 1e-12))
     return held
 
 

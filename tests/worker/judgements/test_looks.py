@@ -10,6 +10,7 @@ import pytest
 
 from tests.worker.simulate.simulated_pool import CLASSES, write_plan
 from worker.assessment import Assessment, assess
+from worker.core.posterior import mean
 from worker.core.schedule import POINTS
 from worker.core.stopping import Verdict
 from worker.judgements.changes import tally_key
@@ -44,6 +45,12 @@ def up_to(tally: Counter[str], stage: int) -> Counter[str]:
 
 def decided(work: Assessment, tally: Counter[str], left: int = LEFT) -> Verdict:
     return work.decide(work.believe(tally), left, work.earlier(tally))
+
+
+def test_the_first_label_tells_of_every_group(tmp_path):
+    work = at_work(tmp_path, "{mrr: {}}", "empirical")
+    after = work.believe(tally_of(work, "cat", n_labels=1))
+    assert (mean(after) < mean(work.first) - 0.01).all()
 
 
 def test_two_looks_are_asked_for_by_default_and_one_of_bounds_that_hold_at_any_time(tmp_path):

@@ -14,6 +14,7 @@ from tests.promises.world import CLASSES, N_ITEMS, small_assessment
 from worker.assessment import Assessment
 from worker.core.belief import group_labelled
 from worker.core.posterior import interval, mean
+from worker.core.schedule import POINTS
 from worker.errors import AssayError
 from worker.judgements.changes import tally_key
 from worker.ledger import Standing, Unsettled
@@ -63,9 +64,10 @@ class TestBelief:
     def test_a_tie_counts_half_for_each_class(self, tmp_path: Path) -> None:
         work = assessment(tmp_path, "{per_item: 2, per_item_max: 2, rule: majority}")
         cell = int(np.flatnonzero(work.pool.cell_group == 0)[0])
-        tied = work.believe({tally_key(0, cell, 0, "cat\ndog"): 1})
-        right = work.believe({tally_key(0, cell, 0, "cat"): 1})
-        wrong = work.believe({tally_key(0, cell, 0, "dog"): 1})
+        late = POINTS[0]  # a claim that no prior is fitted to, so that it is the same for all three
+        tied = work.believe({tally_key(late, cell, 0, "cat\ndog"): 1})
+        right = work.believe({tally_key(late, cell, 0, "cat"): 1})
+        wrong = work.believe({tally_key(late, cell, 0, "dog"): 1})
 
         assert len(tied.variants) > 1
         half = (mean(right)[0] + mean(wrong)[0]) / 2
