@@ -24,6 +24,7 @@ from worker.findings.against_truth import STATISTICS, Found, Held, held
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool
 from worker.report.progress import labels_more
+from worker.simulate.findings import is_least_right
 from worker.simulate.jointly import all_counted, plausible_outcomes
 from worker.simulate.measuring import Log, Measures
 from worker.simulate.replay import labels, run_seed, shuffled
@@ -184,7 +185,9 @@ def run(
     for level, log in logs.items():
         stop = log.stop
         if stop is not None and stop.is_conclusive and stop.reason == "answered":
-            told.append((f"claim of {level:g}", 0, level, int(stop.is_right), 1))
+            at = Found(log.assessment, log.belief, truth)  # each claim is so sure, not all together
+            is_so = is_least_right(log.assessment, at.verdict, log.belief, truth)
+            told.append((f"claim of {level:g}", 0, level, int(is_so), 1))
     return told
 
 

@@ -57,15 +57,16 @@ def decide_each(
             for g in getattr(verdict, name)
         )
 
-    sure = [verdict.confidence for verdict in found if verdict.confidence is not None]
+    sure = [verdict.confidence or 0.0 for verdict in found]
     return Verdict(
         stop=reason != "open",
         reason=reason,
         certain=certain,
-        confidence=min(sure) if sure else None,
+        confidence=min(sure),
         value=None,
         ranking=in_a_row("ranking"),
         chosen=in_a_row("chosen"),
         pairs=(),
         labels=spent,
+        least=int(np.argmin(sure)),
     )

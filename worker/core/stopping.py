@@ -62,12 +62,13 @@ class Verdict:
     certain: all items of the groups in question are labelled, without a doubt about the labels
         (never for the infinite population).
     confidence: posterior probability that the report is right; compare: of its least certain pair;
-        estimate: None.
+        of several models' groups: of the least certain model; estimate: None.
     value: estimate: the expected RMSE, or the width of the widest interval (of the groups' weighted
         sum, if that is asked); compare: as `confidence`; else None.
     ranking, chosen: identify: all groups with items, the most extreme first; the reported set.
     pairs: compare: every pair asked for.
     labels: labelled items.
+    least: of several models' groups: the least certain model.
     """
 
     stop: bool
@@ -79,6 +80,7 @@ class Verdict:
     chosen: tuple[int, ...]
     pairs: tuple[PairVerdict, ...]
     labels: int
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)

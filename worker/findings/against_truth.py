@@ -20,7 +20,7 @@ from worker.core.stopping import Verdict
 from worker.evidence import group_rows, overall_row, pair_rows
 from worker.ledger import Standing
 from worker.models.rivals import models_of
-from worker.simulate.findings import is_among, is_right, true_region
+from worker.simulate.findings import is_among, is_least_right, true_region
 from worker.standings import Standings, standings
 
 Floats = NDArray[np.float64]
@@ -213,10 +213,7 @@ def _confidence(found: Found) -> Held | None:
     said = found.verdict.confidence
     if said is None or found.work.guard is not None:
         return None  # under that guarantee it does not decide, and the regions are the bands'
-    is_so = is_right(found.work, found.verdict, found.belief, found.truth)
-    if found.verdict.pairs:  # it is that of the least certain pair
-        least = int(np.argmin([pair.confidence for pair in found.verdict.pairs]))
-        is_so = bool(_are_so(found)[least])
+    is_so = is_least_right(found.work, found.verdict, found.belief, found.truth)
     return Held(np.array([said]), np.array([is_so]))
 
 

@@ -38,7 +38,7 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
     """
     question, rule = assessment.question, assessment.rule
     if belief.parts:
-        return _are_right(assessment, verdict, belief, truth)
+        return all(_of_models(assessment, verdict, belief, truth))
     if question.task == "identify":
         return _is_identified(question, rule, verdict.ranking, truth)
     if question.task == "compare":
@@ -68,17 +68,28 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
     return bool(within.all())
 
 
-def _are_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Floats) -> bool:
-    """Whether the reported ranking of every model's groups reaches the mean reciprocal rank."""
-    question, begin = assessment.question, 0
-    ranking = np.array(verdict.ranking)
+def is_least_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Floats) -> bool:
+    """Whether that is so which the confidence is about: of models or pairs the least certain."""
+    if belief.parts:
+        return _of_models(assessment, verdict, belief, truth)[verdict.least]
+    if verdict.pairs:
+        pair = min(verdict.pairs, key=lambda pair: pair.confidence)
+        difference = truth[pair.g1] - truth[pair.g2]
+        return pair.region == true_region(difference, assessment.question.epsilon)
+    return is_right(assessment, verdict, belief, truth)
+
+
+def _of_models(
+    assessment: Assessment, verdict: Verdict, belief: Belief, truth: Floats
+) -> list[bool]:
+    """Whether the reported ranking of each model's groups reaches the mean reciprocal rank."""
+    ranking, is_so, begin = np.array(verdict.ranking), [], 0
     for part in belief.parts:
         end = begin + part.n_groups
         own = ranking[(ranking >= begin) & (ranking < end)] - begin
-        if not _is_identified(question, assessment.rule, own, truth[begin:end]):
-            return False
+        is_so.append(_is_identified(assessment.question, assessment.rule, own, truth[begin:end]))
         begin = end
-    return True
+    return is_so
 
 
 def _is_identified(
