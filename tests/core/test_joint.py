@@ -115,7 +115,7 @@ def test_the_first_labels_tell_no_group_apart_more_than_they_should(n_labels):
     of = case(4, 3, 20, n_labels, 0)
     chosen = ranking(of.believed)[:1].tolist()
     expected = float(of.exactly(lambda b: set_confidence(b, chosen)))
-    assert set_confidence(of.believed, chosen) <= expected + 0.05
+    assert set_confidence(of.believed, chosen) <= expected + 0.1  # .21 where it went wrong
 
 
 def test_a_pair_stands_as_the_exact_posterior_has_it(small):
