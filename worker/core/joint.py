@@ -24,7 +24,7 @@ def joint_loadings(b: Belief) -> Floats:
         return np.zeros((b.n_groups, 0))
     if "loadings" not in b._memo:
         known = moments_of_value(b)
-        is_open = np.nan_to_num(known.variance) > 0
+        is_open = known.variance > 0  # nan of groups without items
         variance = np.where(is_open, known.variance, 1.0)
         rows = np.where(is_open, 1.0, 0.0)[:, None] * known.moved / np.sqrt(variance)[:, None]
         b._memo["loadings"] = held_inside(rows, np.maximum(1 - known.own / variance, 0.0))
