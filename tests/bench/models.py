@@ -30,6 +30,7 @@ from worker.core.posterior import marginal
 from worker.core.schedule import is_look
 from worker.judgements.changes import tally_key
 from worker.plan import load_plan
+from worker.plan.defaults import DEFAULT_LOOKS
 from worker.pool import compile_pool, open_pool
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.findings import true_region
@@ -40,7 +41,7 @@ FAMILIES = {
     "cifar100": ("ji2018-top1", "resnet110-top1", "wrn16-4"),
     "cifar10h": ("densenet190", "preresnet110", "resnet110"),
 }
-EPSILON, CONFIDENCE, N_LOOKS = 0.01, 0.95, 3
+EPSILON, CONFIDENCE = 0.01, 0.95
 N_RUNS = int(os.environ.get("ASSAY_BENCH_RUNS", "20"))
 N_CLASSES, N_ITEMS, N_CHOICES = 1_000, 500_000, 200
 _REGIONS = ("below", "within", "above")
@@ -218,8 +219,8 @@ def _decided(
     for (n, one), (_, other) in zip(first, second, strict=True):
         region = regions_of([one, other], [(0, 1)], EPSILON)[0]
         found = _REGIONS[int(np.argmax(region))] if max(region) >= CONFIDENCE else None
-        earlier = at_points[-(N_LOOKS - 1) :]
-        if found and earlier == [found] * (N_LOOKS - 1):
+        earlier = at_points[-(DEFAULT_LOOKS - 1) :]
+        if found and earlier == [found] * (DEFAULT_LOOKS - 1):
             return 2 * n, found
         if is_look(n):
             at_points.append(found)
