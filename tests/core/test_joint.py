@@ -110,9 +110,8 @@ def test_the_probability_of_the_least_group_is_the_exact_one(small):
     assert -0.1 <= off <= 0.05  # rather too cautious than too sure
 
 
-@pytest.mark.parametrize("n_labels", [1, 2, 3])
-def test_the_first_labels_tell_no_group_apart_more_than_they_should(n_labels):
-    of = case(4, 3, 20, n_labels, 0)
+def test_the_first_label_tells_no_group_apart_more_than_it_should():
+    of = case(4, 3, 20, 1, 0)
     chosen = ranking(of.believed)[:1].tolist()
     expected = float(of.exactly(lambda b: set_confidence(b, chosen)))
     assert set_confidence(of.believed, chosen) <= expected + 0.1  # .21 where it went wrong
