@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -23,7 +22,7 @@ from worker.core.belief import Belief, unlabelled
 from worker.core.counts import LawCache
 from worker.core.mixing import likeliest, with_variants
 from worker.core.question import Question, StopRule
-from worker.core.schedule import POINTS, fitted_at, stage
+from worker.core.schedule import fitted_at, n_looks_before, stage
 from worker.core.several import decide_each
 from worker.core.shortlist import Shortlist, shortlist
 from worker.core.stopping import Reason, Verdict, decide
@@ -136,11 +135,11 @@ class Assessment:
         return counts if self.begun is None else counts - self.begun.untold
 
     def earlier(self, tally: Mapping[str, int]) -> Iterator[Belief]:
-        """What was believed at the points of the schedule before the latest label, latest first.
+        """What was believed at the looks that may confirm what is found now, latest first.
 
         As far as the tally knows: from the labels of the first claims, whatever came after them.
         """
-        for k in range(bisect_left(POINTS, n_labelled(tally)), 0, -1):
+        for k in range(n_looks_before(n_labelled(tally)), 0, -1):
             yield self.believed_at(tally, k)
 
     def believed_at(self, tally: Mapping[str, int], stage: int) -> Belief:

@@ -4,7 +4,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.core.schedule import POINTS, epoch, fitted_at, is_look, is_refit, stage
+from worker.core.schedule import (
+    POINTS,
+    epoch,
+    fitted_at,
+    is_look,
+    is_refit,
+    n_looks_before,
+    stage,
+)
 
 
 @given(st.integers(0, 10**7), st.integers(0, 10**7))
@@ -18,6 +26,13 @@ def test_a_stage_begins_with_the_claims_of_the_epochs_before_it(n_labels, claim)
 @given(st.integers(0, 10**6))
 def test_a_look_is_taken_where_a_new_stage_begins(n_labels):
     assert is_look(n_labels) == (n_labels > 0 and stage(n_labels) > stage(n_labels - 1))
+
+
+@given(st.integers(1, 10**6))
+def test_what_confirms_a_claim_was_seen_four_labels_before_it(n_labels):
+    n = n_looks_before(n_labels)
+    assert n == 0 or POINTS[n - 1] + 4 <= n_labels
+    assert n_labels < POINTS[n] + 4
 
 
 @given(st.integers(1, 10**6))

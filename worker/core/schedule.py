@@ -37,6 +37,18 @@ def is_refit(n_labels: int) -> bool:
     return at == 0 or (is_look(n_labels) and fitted_at(at) == at)
 
 
+def n_looks_before(n_labels: int) -> int:
+    """How many looks may confirm what is found with exactly so many labels.
+
+    Those at least four labels earlier: with one label more than at a look nearly the same is asked
+    again, and an early claim that chance made would be its own witness.
+
+    >>> [n_looks_before(n) for n in (8, 9, 11, 12, 15, 16)]
+    [0, 0, 0, 1, 1, 2]
+    """
+    return bisect_right(POINTS, n_labels - _LEAST_STEP)
+
+
 def stage(n_labels: int) -> int:
     """The stage after so many labels; 0 before the first fit.
 

@@ -7,7 +7,7 @@ rule can hold at all. Where it can, it is asked as ever (`worker.simulate.measur
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +22,7 @@ from worker.core.counts import beta_binomials
 from worker.core.marginals import first_above, first_from
 from worker.core.question import Question
 from worker.core.ranking import mrr
-from worker.core.schedule import POINTS
+from worker.core.schedule import POINTS, n_looks_before
 from worker.core.supposing import counted
 from worker.simulate.measuring import Log, Measures, log_steps, looks, only_set
 from worker.simulate.plainly import is_plain, plainly
@@ -169,7 +169,7 @@ def _open_looks(assessment: Assessment, course: Course, until: int) -> list[int]
     def may_end(n: int) -> bool:
         if n >= ends_at:
             return True
-        k = bisect_left(due, n)
+        k = n_looks_before(n)
         sets = [chosen.get(point) for point in (n, *due[max(0, k - n_before) : k])]
         return None not in sets and len(sets) == n_before + 1 and len({*sets}) == 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from worker.core.belief import Belief, group_share
 from worker.core.marginals import SLACK
 from worker.core.question import Question
 from worker.core.ranking import mrr, ranking
-from worker.core.schedule import is_look
+from worker.core.schedule import is_look, n_looks_before, stage
 from worker.core.stopping import Reason, is_far_from_holding
 from worker.findings.against_truth import Found, held
 from worker.simulate.findings import is_right, pooled_error, rms_error
@@ -224,7 +225,9 @@ class Log:
         rule, parts = self.assessment.rule, self.belief.parts or (self.belief,)
         if not may_end and any(is_far_from_holding(part, self.question, rule) for part in parts):
             return
-        verdict = self.assessment.decide(self.belief, left, self.earlier)
+        too_near = stage(self.n - 1) - n_looks_before(self.n)
+        earlier = islice(self.earlier, too_near, None)
+        verdict = self.assessment.decide(self.belief, left, earlier)
         if verdict.stop:
             self.stop = Stop(
                 labels=self.n,
