@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.measuring import say
-from tests.bench.paper import decisions, estimates, supplement, tables
+from tests.bench.paper import decisions, estimates, figures, supplement, tables
 from tests.bench.paper.agreement import agreement
 from tests.bench.paper.asked import asked
 from tests.bench.paper.bound import bound
@@ -30,6 +30,12 @@ PARTS: dict[str, Callable[[Size], Section]] = OURS | {
     "strength": supplement.prior_strength,
     "strength-ece": supplement.prior_strength_of_bins,
     "ece": supplement.frequentist_ece,
+    "top-two": figures.top_two,
+    "adaptive": figures.adaptive,
+    "informed": figures.informed,
+    "reliability": figures.reliability,
+    "success": figures.success,
+    "true-class": figures.true_class,
     "agreement": agreement,
 }
 HEAD = """# The paper's tables: printed, rerun, and Assay's

@@ -1,5 +1,7 @@
 """The tables of the supplement, its sensitivity analyses, and how well the reruns agree."""
 
+from collections.abc import Mapping
+
 from tests.bench.paper import calibration, classwise, costs
 from tests.bench.paper.accuracy import METHODS, Method
 from tests.bench.paper.cache import Value, remembered
@@ -73,7 +75,7 @@ def table_2(size: Size) -> Section:
 
 def table_3_and_4(size: Size) -> Section:
     """Costs, with the sensitivity to the relative cost."""
-    rows: list[tuple[str, ...]] = []
+    rows, plots = list[tuple[str, ...]](), {}
     kinds: tuple[costs.Kind, ...] = ("human", "superclass")
     for kind, table in zip(kinds, ("supplement_table_3", "supplement_table_4"), strict=True):
         for ratio in (1, 2, 5, 10):
@@ -86,6 +88,7 @@ def table_3_and_4(size: Size) -> Section:
                 paper = printed(table, str(ratio), str(top))
                 cells = (triple(paper, 0), triple(marks, 0), number(own, 0), number(of_theirs, 2))
                 rows.append((kind, str(ratio), str(top), *cells))
+                plots[f"cost-{kind}-{ratio}-{top}"] = _curves("cifar100-wrn", top, labels)
     return Section(
         "Supplement Tables 3 and 4: labels to find the predicted classes of highest cost",
         f"UPrior / IPrior / IPrior+TS, {size.runs} runs, CIFAR-100 with the WRN-16-4 (the paper's "
@@ -93,46 +96,52 @@ def table_3_and_4(size: Size) -> Section:
         "the printed numbers differ there by a factor of two.",
         ("type", "relative cost", "m", "printed", "rerun here", "Assay", "Assay / IPrior+TS"),
         rows,
+        plots,
     )
 
 
 def prior_strength(size: Size) -> Section:
     """Figure 15: the strength of the prior."""
-    rows: list[tuple[str, ...]] = []
+    rows, plots = list[tuple[str, ...]](), {}
     for pool, tops in SMALLER.items():
         for top in tops:
             flat = identification(pool, "UPrior", top, size.runs, True)
-            cells = [number(flat["labels_to_mrr99"], 0)]
-            for strength in (2, 10, 100):
-                found = identification(pool, "IPrior+TS", top, size.runs, True, strength)
-                cells.append(_marks(found))
+            found = {
+                f"strength {s}": identification(pool, "IPrior+TS", top, size.runs, True, s)
+                for s in (2, 10, 100)
+            }
+            cells = [number(flat["labels_to_mrr99"], 0), *map(_marks, found.values())]
             rows.append((f"{shown(pool)}, {top}", *cells, _marks(ranked(pool, top, size))))
+            plots[f"strength-{pool}-{top}"] = _curves(pool, top, {"frequentist": flat} | found)
     return Section(
         "Sensitivity: the strength of the prior (supplement, Figure 15)",
         "Labels to mean MRR > .95 / > .99 of IPrior+TS with prior strength 2, 10 and 100; first "
         "column: no prior and random items, > .99; last: Assay, which learns the strength.",
         ("pool, m", "frequentist", "2", "10", "100", "Assay"),
         rows,
+        plots,
     )
 
 
 def prior_strength_of_bins(size: Size) -> Section:
     """Figure 16: the strength of the prior in every bin of every class."""
-    rows: list[tuple[str, ...]] = []
+    rows, plots = list[tuple[str, ...]](), {}
     for pool, tops in SMALLER.items():
         for top in tops:
-            cells = [
-                _marks(_calibrated(pool, "IPrior+TS", top, min(size.runs, 100), False, strength))
-                for strength in (2, 5, 10)
-            ]
+            found = {"random items": _calibrated(pool, "IPrior", top, min(size.runs, 100), False)}
+            for s in (2, 5, 10):
+                runs = min(size.runs, 100)
+                found[f"strength {s}"] = _calibrated(pool, "IPrior+TS", top, runs, False, s)
             own = calibrated(pool, top, size) if size.ours else None
-            rows.append((f"{shown(pool)}, {top}", *cells, _marks(own)))
+            rows.append((f"{shown(pool)}, {top}", *map(_marks, found.values()), _marks(own)))
+            plots[f"strength-ece-{pool}-{top}"] = _curves(pool, top, found)
     return Section(
         "Sensitivity: the strength of the prior, least calibrated classes (supplement, Figure 16)",
         "Labels to mean MRR > .95 / > .99 of IPrior+TS with prior strength 2, 5 and 10 in a bin, "
-        "100 runs; last: Assay, which learns the strength.",
-        ("pool, m", "2", "5", "10", "Assay"),
+        "100 runs, beside random items at strength 2; last: Assay, which learns the strength.",
+        ("pool, m", "random items", "2", "5", "10", "Assay"),
         rows,
+        plots,
     )
 
 
@@ -180,6 +189,11 @@ def _found(pool: str, question: Value, n_runs: int, theirs: int | None) -> Value
 def _ratio(own: Value | None, theirs: Value) -> float | None:
     labels, of = own and own["labels_to_mrr99"], theirs["labels_to_mrr99"]
     return labels / of if labels and of else None
+
+
+def _curves(pool: str, top: int, found: Mapping[str, Value]) -> str:
+    curves = {name: of["curve"] for name, of in found.items()}
+    return line_plot(f"{shown(pool)}, {top}", curves, "labels", "mean MRR", y_range=(0, 1))
 
 
 def _marks(found: Value | None) -> str:

@@ -72,6 +72,7 @@ def claims_plot(
     """An SVG of (claimed, right, low, high) points a name, with their bands and the diagonal."""
     every = [point for of_name in points.values() for point in of_name]
     low = math.floor(20 * min(min(p) for p in every)) / 20
+    step = 0.05 if low >= 0.5 else 0.1
 
     def at(x: float, y: float) -> tuple[float, float]:
         across = LEFT + (x - low) / (1.02 - low) * (WIDTH - LEFT - RIGHT)
@@ -86,8 +87,8 @@ def claims_plot(
         f'"M{at(low, low)[0]:.1f} {at(low, low)[1]:.1f}L{at(1, 1)[0]:.1f} {at(1, 1)[1]:.1f}" '
         'stroke="#999" stroke-dasharray="4 3"/>',
     ]
-    for i in range(round((1 - low) / 0.05) + 1):
-        mark = low + 0.05 * i
+    for i in range(int((1 - low) / step + 0.01) + 1):
+        mark = 1 - step * i
         (x, _), (_, y) = at(mark, low), at(low, mark)
         parts.append(
             f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="#eee"/>'

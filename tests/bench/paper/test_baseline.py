@@ -9,15 +9,16 @@ from scipy.integrate import quad
 from scipy.special import betainc
 from scipy.stats import beta
 
-from tests.bench.paper import agreement
+from tests.bench.paper import agreement, figures
 from tests.bench.paper.accuracy import METHODS, Betas, identify, prior_of
 from tests.bench.paper.calibration import expected_gap
 from tests.bench.paper.comparing import GRID, one_more, region_probabilities
 from tests.bench.paper.confusion import error, mean_scores, true_matrix
 from tests.bench.paper.costs import levels
-from tests.bench.paper.data import Groups, Ints, by_class, folder, grouped, load
+from tests.bench.paper.data import Groups, Ints, Pool, by_class, folder, grouped, load
 from tests.bench.paper.measures import labels_to, mrr
 from tests.bench.paper.replaying import Rng, label_at_random, label_by_reward
+from tests.bench.paper.rivals import Chooser, Way
 
 with_data = pytest.mark.skipif(not folder().exists(), reason="the paper's pools are not here")
 N_RUNS = 0 if os.environ.get("ASSAY_SLOW") == "0" else 200  # of Table 6
@@ -70,6 +71,41 @@ def test_thompson_sampling_labels_the_worst_group_most(groups: Groups):
 
     chosen = np.bincount(easy.of[np.stack(model.seen).ravel()], minlength=6)
     assert chosen.argmax() == 2
+
+
+@pytest.mark.parametrize("way", ["TS", "TTTS", "epsilon-greedy", "Bayes-UCB"])
+def test_every_way_labels_the_worst_class_most_and_the_most_biased_one(groups: Groups, way: Way):
+    easy = grouped(groups.of, 6, groups.of != 2, np.where(groups.of == 3, 3.0, 0.5))
+    for of, worst in (("accuracy", 2), ("bias", 3)):
+        model = Chooser(easy, False, len(RUNS), way, of)
+        list(label_by_reward(model, easy.of, easy.n, RUNS, 60))
+        n = (model.alpha + model.beta).sum(axis=0)
+        assert n[:5].argmax() == worst
+        assert (model.lowest_first().argmin(axis=1) == worst).mean() >= 0.5
+
+
+def test_top_two_spends_half_of_its_labels_on_others_than_the_worst_class(groups: Groups):
+    easy = grouped(groups.of, 6, groups.of != 2, groups.score[groups.of])
+    share = {}
+    for way in ("TS", "TTTS"):
+        model = Chooser(easy, False, 200, way, "accuracy")
+        list(label_by_reward(model, easy.of, easy.n, range(200), 20))
+        known = (model.alpha + model.beta - 2).sum(axis=0)
+        share[way] = known[2] / known.sum()
+    assert share["TTTS"] < 0.55 < 0.65 < share["TS"]
+
+
+def test_a_strong_belief_in_scores_that_are_wrong_holds_the_truth_nowhere(monkeypatch):
+    rng = np.random.default_rng(4)
+    score, predicted = rng.uniform(0.5, 1, 4000), np.zeros(4000, dtype=np.int64)
+    label = (rng.random(4000) > score - 0.3).astype(np.int64)
+    pool = Pool("made", 2, predicted, score, label, None)
+    monkeypatch.setattr(figures, "load", lambda _: pool)
+    weak, strong = (figures.binned("made", s, (200, 1000), 20) for s in (2, 1000))
+    assert weak["1000"]["held"] > 0.9
+    assert strong["200"]["held"] < 0.05
+    errors = figures.by_true_class("made", (200, 4000), 5)
+    assert errors["4000"][0] < errors["200"][0] / 2
 
 
 def test_true_members_ahead_are_not_counted_in_the_reciprocal_rank():
