@@ -241,17 +241,22 @@ class Assessment:
             self._unknown(belief, unclaimed), may_be_rough, self._beforehand(belief),
         )  # fmt: skip
 
-    def shortlist(self, belief: Belief, unclaimed: Ints | None = None) -> Shortlist | None:
-        """The fewest groups that surely have the answer among them; None if none is looked for.
+    def shortlists(self, belief: Belief, unclaimed: Ints | None = None) -> tuple[Shortlist, ...]:
+        """The fewest groups that surely have the answer among them; () if none is looked for.
+
+        Of several models one each, of its own groups.
 
         Args:
             unclaimed: (C,) as of `decide`.
         """
-        if self.question.task != "identify" or self.several is not None:
-            return None
+        if self.question.task != "identify":
+            return ()
         confidence, unknown = self.rule.confidence, self._unknown(belief, unclaimed)
         assert confidence is not None, "a rule of this task has one"
-        return shortlist(belief, self.question, confidence, self.guard, unknown)
+        return tuple(
+            shortlist(part, self.question, confidence, self.guard, unknown)
+            for part in belief.parts or (belief,)
+        )
 
     def _unknown(self, belief: Belief, unclaimed: Ints | None) -> Ints | None:
         """(C,) claimed items without an outcome, as far as the guarantee asks."""

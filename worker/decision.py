@@ -12,7 +12,7 @@ from typing import Any, Literal
 from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.stopping import Verdict
-from worker.evidence import among_row, group_rows, overall_row, pair_rows
+from worker.evidence import among_rows, group_rows, overall_row, pair_rows
 from worker.judgements.annotating import annotation_of
 from worker.judgements.fates import fates
 from worker.ledger import Header, Ledger, Standing
@@ -46,7 +46,7 @@ def decision(
     """
     plan = assessment.plan
     say = headline_by_hand if reason == "by hand" else headline
-    among, listed = among_row(assessment, belief, standing)
+    among, listed, of_models = among_rows(assessment, belief, standing)
     text = say(assessment, belief, verdict, among)
     if since is not None:
         text = f"Later labels: the finding is {since}. {text}"
@@ -97,7 +97,7 @@ def decision(
         "decided_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     if assessment.several is not None:
-        body["models"] = models_of(assessment.several, belief, verdict)
+        body["models"] = models_of(assessment.several, belief, verdict, of_models)
     return json.dumps(body, ensure_ascii=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -75,15 +76,26 @@ def group_rows(
     ]
 
 
-def among_row(
+def among_rows(
     assessment: Assessment, belief: Belief, standing: Standing
-) -> tuple[Shortlist | None, dict[str, Any] | None]:
-    """The fewest groups that surely have the answer among them, as it is and as a row of JSON."""
-    found = assessment.shortlist(belief, unclaimed_cells(assessment, standing))
-    if found is None:
-        return None, None
-    names = [assessment.group_names[g] for g in found.groups]
-    return found, {"groups": names, "confidence": rounded(found.confidence)}
+) -> tuple[tuple[Shortlist, ...], dict[str, Any] | None, list[dict[str, Any]]]:
+    """The fewest groups that surely have the answer among them, as they are and for JSON.
+
+    A row, None where none is looked for; of several models a row each, with the model's name.
+    """
+    found = assessment.shortlists(belief, unclaimed_cells(assessment, standing))
+    if assessment.several is not None:
+        models = assessment.several.models
+        rows = [
+            {"model": name} | _among_row(one, own)
+            for one, name, own in zip(found, models.names, models.own_names, strict=False)
+        ]
+        return found, None, rows
+    return found, _among_row(found[0], assessment.group_names) if found else None, []
+
+
+def _among_row(one: Shortlist, names: Sequence[str]) -> dict[str, Any]:
+    return {"groups": [names[g] for g in one.groups], "confidence": rounded(one.confidence)}
 
 
 def pair_rows(assessment: Assessment, verdict: Verdict) -> list[dict[str, Any]]:

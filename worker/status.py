@@ -9,7 +9,7 @@ from typing import Any
 
 from worker.assessment import Assessment, reopen
 from worker.decision import continues_of
-from worker.evidence import among_row, groups
+from worker.evidence import among_rows, groups
 from worker.judgements.annotating import annotation_of, waiting_votes
 from worker.judgements.fates import fates, open_tasks
 from worker.judgements.shown import labelling_text
@@ -112,7 +112,7 @@ def _status_of(office: Office, assessment: str, work: Assessment | None) -> Stat
     ledger = office.ledger(assessment)
     work = work or reopen(header, office.settings.pools)
     standing, belief, verdict = look(work, ledger)
-    among, listed = among_row(work, belief, standing)
+    among, listed, of_models = among_rows(work, belief, standing)
     decisions = ledger.decisions()
     published = [json.loads(text) for text in decisions] if standing.status == "stopped" else []
     stop = next((d for d in reversed(published) if d["kind"] == "stop"), None)
@@ -140,7 +140,9 @@ def _status_of(office: Office, assessment: str, work: Assessment | None) -> Stat
         metric=work.plan.metric,
         which=work.question.which,
         groups=groups(work, belief),
-        models=None if work.several is None else models_of(work.several, belief, verdict),
+        models=None
+        if work.several is None
+        else models_of(work.several, belief, verdict, of_models),
         decision=stop,
         review=review,
         foreign_tasks=sum(not item for *_, item in ledger.tasks().values()),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from worker.assessment import Assessment
 from worker.claims import (
     WORDS,
@@ -75,12 +77,13 @@ def _of_pair(words: Words, names: Sequence[str], pair: PairVerdict, epsilon: flo
 
 
 def headline(
-    assessment: Assessment, belief: Belief, verdict: Verdict, among: Shortlist | None = None
+    assessment: Assessment, belief: Belief, verdict: Verdict, among: Sequence[Shortlist] = ()
 ) -> str:
     """The one line for people: is enough known, what, how sure, after how many labels.
 
     Args:
-        among: the groups that surely have the answer among them; None: not to be told.
+        among: the groups that surely have the answer among them, of every model; none: not to be
+            told.
     """
     start = {
         "open": "Not yet: at present",
@@ -104,14 +107,14 @@ def _waits_for_confirmation(assessment: Assessment, verdict: Verdict) -> bool:
 
 
 def headline_by_hand(
-    assessment: Assessment, belief: Belief, verdict: Verdict, among: Shortlist | None = None
+    assessment: Assessment, belief: Belief, verdict: Verdict, among: Sequence[Shortlist] = ()
 ) -> str:
     """The one line of an assessment that a person ended."""
     return f"Stopped by hand: at present {_and_labels(assessment, belief, verdict, among)}"
 
 
 def _and_labels(
-    assessment: Assessment, belief: Belief, verdict: Verdict, among: Shortlist | None
+    assessment: Assessment, belief: Belief, verdict: Verdict, among: Sequence[Shortlist]
 ) -> str:
     found, n_items = finding(assessment, belief, verdict), assessment.pool.n_items
     if belief.judged is not None:
@@ -123,17 +126,28 @@ def _and_labels(
     return f"{found}; {verdict.labels:,} of {n_items:,} items labelled{more}."
 
 
-def _among(assessment: Assessment, among: Shortlist | None) -> str:
+def _among(assessment: Assessment, among: Sequence[Shortlist]) -> str:
     """Among which groups the answer surely is; empty where it says no more than the finding."""
-    question, names = assessment.question, assessment.pool.group_names
-    n_groups = len(names) - len(assessment.pool.empty_groups())
-    if among is None or not question.n_named < len(among.groups) < n_groups:
-        return ""
+    pool, several = assessment.pool, assessment.several
+    whose = [("", pool.group_names, len(pool.group_names) - len(pool.empty_groups()))]
+    if several is not None:
+        whose = [
+            (f"{name}: ", own, np.count_nonzero(np.bincount(view.group, view.size)))
+            for name, own, view in zip(
+                several.models.names, several.models.own_names, several.views, strict=False
+            )
+        ]
     words, noun = WORDS[assessment.plan.metric], noun_of(assessment)
-    said = extreme_among([names[g] for g in among.groups], noun, words, question, n_groups)
-    if assessment.guard is not None:
-        return f"; {said}, {wrong_at_most(assessment.rule)}"
-    return f"; {said}, {sure_text(among.confidence)}"
+    told = ""
+    for one, (of, names, n_groups) in zip(among, whose, strict=False):
+        if not assessment.question.n_named < len(one.groups) < n_groups:
+            continue
+        listed = [names[g] for g in one.groups]
+        said = extreme_among(listed, noun, words, assessment.question, n_groups)
+        is_guarded = assessment.guard is not None
+        sure = wrong_at_most(assessment.rule) if is_guarded else sure_text(one.confidence)
+        told += f"; {of}{said}, {sure}"
+    return told
 
 
 def known_text(assessment: Assessment) -> str:

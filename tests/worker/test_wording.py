@@ -151,7 +151,7 @@ TIED = {"a": (1, 3), "b": (1, 3), "c": (5, 0), "d": (5, 0)}
 
 def said_among(work, labels):
     belief = work.believe(tally_of(work, labels))
-    return headline(work, belief, work.decide(belief, 24), work.shortlist(belief))
+    return headline(work, belief, work.decide(belief, 24), work.shortlists(belief))
 
 
 def test_what_is_not_answered_yet_says_among_which_groups_the_answer_is(tmp_path):
@@ -192,7 +192,7 @@ def test_a_shortlist_that_was_asked_for_is_the_answer(tmp_path, question, said):
     verdict = work.decide(belief, 24)
     assert (verdict.reason, verdict.chosen[:2]) == ("answered", (0, 1))
     assert said in finding(work, belief, verdict)
-    assert "; the" not in headline(work, belief, verdict, work.shortlist(belief))
+    assert "; the" not in headline(work, belief, verdict, work.shortlists(belief))
 
 
 def test_of_many_groups_it_says_how_many_are_left():

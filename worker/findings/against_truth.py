@@ -232,12 +232,15 @@ def _own_groups(found: Found) -> Held | None:
 
 
 def _shortlist(found: Found) -> Held | None:
-    among = found.work.shortlist(found.belief)
-    if among is None:
+    among, work = found.work.shortlists(found.belief), found.work
+    if not among:
         return None
-    order = found.filled
-    is_so = is_among(among.groups, order, found.truth, found.work.question)
-    return Held(np.array([among.confidence]), np.array([is_so]))
+    begins = (0,) if work.several is None else work.several.begins
+    held = []
+    for one, part, begin in zip(among, found.belief.parts or (found.belief,), begins, strict=False):
+        own = found.truth[begin : begin + part.n_groups]
+        held.append(is_among(one.groups, np.flatnonzero(group_size(part)), own, work.question))
+    return Held(np.array([one.confidence for one in among]), np.array(held))
 
 
 # By the names under which `worker.findings.published` and the calibration know them.

@@ -68,6 +68,8 @@ PUBLISHED: tuple[Published, ...] = (
         "decision report status notebook", "confidence", "confidence"),
     _of("how sure it is that the answer is among the shortlist's groups", "probability",
         "decision report status", "shortlist.confidence", "shortlist"),
+    _of("the same of a model's own groups", "probability",
+        "decision report status", "models.shortlists[].confidence", "shortlist"),
     _of("how sure it is, for Prometheus", "probability",
         "metrics", "assay_confidence", "confidence"),
     _of("how sure a published finding was", "claim",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,12 @@ from worker.pool.models import ALL_ITEMS
 _MOST_SAID = 3
 
 
-def models_of(several: Several, belief: Belief, verdict: Verdict) -> dict[str, Any]:
+def models_of(
+    several: Several,
+    belief: Belief,
+    verdict: Verdict,
+    shortlists: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
     """Everything that is said of several models, JSON-able.
 
     names; agreed: items on which all predict the same class, of which no label is needed to compare
@@ -26,13 +32,14 @@ def models_of(several: Several, belief: Belief, verdict: Verdict) -> dict[str, A
     all its items, in [-1, 1]): items on which they disagree, labels among these and how often each
     alone was right, mean and 95% interval, the probabilities to be below, within and above the
     rope, and the better one, None if they are practically equal. groups: each model's own, with
-    its labels and its accuracy.
+    its labels and its accuracy. shortlists: as `worker.evidence.among_rows` has them.
     """
     return {
         "names": list(several.models.names),
         "agreed": several.models.agreed,
         "differences": _differences(several, belief, verdict) if several.asked else [],
         "groups": [] if several.asked else _groups(several, belief, verdict),
+        "shortlists": list(shortlists),
     }
 
 

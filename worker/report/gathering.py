@@ -20,7 +20,7 @@ from worker.core.entries import confusion_interval
 from worker.core.mixing import mixed
 from worker.core.stopping import Verdict
 from worker.decision import question_of, rule_of, versions
-from worker.evidence import among_row, group_rows, overall, pair_rows, rounded
+from worker.evidence import among_rows, group_rows, overall, pair_rows, rounded
 from worker.formats import probability
 from worker.judgements.snapshots import taken_together
 from worker.ledger import Header, Ledger
@@ -74,7 +74,7 @@ def gather(
     found, in_all = standings(belief), overall(work, belief)
     groups = _groups(work, belief, group_rows(work, belief, standing, found), verdict)
     said = finding(work, belief, verdict)
-    among, listed = among_row(work, belief, standing)
+    among, listed, of_models = among_rows(work, belief, standing)
     now_said = headline(work, belief, verdict, among)
     curve = reliability(work, belief, standing.tally, records)
     above, apart = families(work, belief, standing.tally, records)
@@ -147,7 +147,9 @@ def gather(
         parents_are=_parents_are(work.plan),
         apart=apart,
         then_and_now=continuation(work, belief, standing.tally),
-        models=None if work.several is None else models_of(work.several, belief, verdict),
+        models=None
+        if work.several is None
+        else models_of(work.several, belief, verdict, of_models),
     )
 
 

@@ -162,6 +162,30 @@ def test_the_worst_group_of_each_model_is_found_with_the_same_labels(tmp_path):
     assert re.search(r", each at least \d[\d.]*% sure; ", report.text)
 
 
+def test_a_budget_that_is_spent_says_among_which_of_its_groups_each_models_worst_is(tmp_path):
+    truth = write_models(tmp_path, TWO)
+    stop = {"mrr": {}, "budget": 18}
+    plan = plan_of(tmp_path, values_of(["old", "new"], {"task": "identify"}, stop=stop))
+    _, _, ledger, _ = _labelled(tmp_path, plan, truth)
+
+    (decided,) = [json.loads(text) for text in ledger.decisions()]
+    assert decided["reason"] == "budget"
+    of_each = decided["models"]["shortlists"]
+    assert [row["model"] for row in of_each] == ["old", "new"]
+    told = 0
+    for row in of_each:
+        assert row["confidence"] >= 0.95
+        assert "dog" in row["groups"]
+        if 1 < len(row["groups"]) < len(CLASSES):
+            among = " and ".join(f"“{name}”" for name in row["groups"])
+            assert (
+                f"; {row['model']}: the least accurate class is one of {among}, "
+                in (decided["text"])
+            )
+            told += 1
+    assert told
+
+
 @pytest.mark.parametrize("question", [COMPARE, {"task": "identify"}])
 def test_a_simulation_ends_right_and_is_the_same_again(tmp_path, question):
     write_models(tmp_path, TWO)
