@@ -7,11 +7,14 @@ import pytest
 
 from tests.core.scored import beliefs, made
 from worker.core.belief import Belief, group_share, unlabelled
+from worker.core.empirical import fit, prior_of, shared_of
+from worker.core.hyperparameters import Scores
+from worker.core.likelihood import NODE
 from worker.core.metrics import Metric
 from worker.core.moments import moments
 from worker.core.question import Question
 from worker.core.rewards import question_drop
-from worker.core.strategies.ours import EXPLORE, assay
+from worker.core.strategies.ours import EXPLORE, SPREAD, assay
 
 QUESTIONS = {
     "lowest": Question("identify"),
@@ -90,6 +93,24 @@ def test_estimating_it_labels_what_lowers_the_squared_error_most():
     expected = EXPLORE * left / left.sum()
     expected[question_drop(b).argmax()] += 1 - EXPLORE
     assert share == pytest.approx(expected, abs=0.04)
+
+
+@pytest.mark.parametrize("n_labels", [0, SPREAD])
+def test_the_first_labels_of_an_estimate_lie_in_all_strata(n_labels):
+    group, size = np.repeat(np.arange(4), 8), np.full(32, 500)
+    scores = Scores(np.tile(np.linspace(-1.0, 5.0, 8), 4), np.zeros(32))
+    right, wrong = np.zeros((2, 32), dtype=int)
+    right[::8], wrong[::8] = n_labels // 8, n_labels // 8
+    found = fit(right, wrong, group, scores)
+    b = Belief(
+        group, size, right, wrong, *prior_of(found.mode, scores, found.covariance)[:2], 4,
+        node=NODE, shared=shared_of(found, scores, size, group, 4),
+    )  # fmt: skip
+    pending, rng = np.zeros(32, int), np.random.default_rng(5)
+    for _ in range(24):
+        pending[assay(b, QUESTIONS["estimate"], unlabelled(b) - pending, pending, rng).cell] += 1
+    surest_half = pending.reshape(4, 8)[:, 4:].sum()
+    assert surest_half >= 6 if n_labels == 0 else surest_half <= 5
 
 
 def test_labels_for_the_ece_of_a_pool_lie_as_its_items_do_and_not_at_the_ends_of_its_curve():

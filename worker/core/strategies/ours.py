@@ -22,16 +22,21 @@ from worker.core.supposing import with_pending
 # How often any item of the chosen group (of the pool, to estimate) is labelled, and not the one
 # that tells most under the model: so that the model is tried where it feels sure.
 EXPLORE = 0.1
+# To estimate groups that share something: so many labels lie as an estimate of the whole pool asks
+# for. Until what is shared is known, how far a label moves it is not: without, SVHN's classes were
+# off by .051 after 20 labels, and by .028 with it.
+SPREAD = 40
 
 
 def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng) -> Choice:
     """Choose the item that tells most about what is asked; the default for every task.
 
     Identify and compare: the label that has most information about the answer (`telling`).
-    Estimate: the one that lowers the squared error most; for the ECE of a pool one of the cell that
-    is due (`_due`); of a measure the item whose votes lower the variance of its mean over the pool
-    most, and so narrow its interval most (every item costs the votes that the plan asks for). All
-    of it with a little chance (`EXPLORE`); pending items count as expected outcomes.
+    Estimate: the one that lowers the squared error most, but the first ones (`SPREAD`), and all for
+    the ECE of a pool, of the cell that is due; of a measure the item whose votes lower the variance
+    of its mean over the pool most, and so narrow its interval most (every item costs the votes that
+    the plan asks for). All of it with a little chance (`EXPLORE`); pending items count as expected
+    outcomes.
 
     Source:
         Variance drops as in Ji, Logan, Smyth & Steyvers (AAAI 2021), Table 1, here for finite
@@ -42,9 +47,7 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
         return _best(belief, belief.judged.drops(pending), left, rng)
     expected = with_pending(belief, pending)
     if question.task == "estimate":
-        is_curve = belief.metric.kind == "ece" and belief.metric.pooled
-        worth = _due(expected, rng) if is_curve else question_drop(expected)
-        return _best(belief, worth, left, rng)
+        return _best(belief, _estimating(expected, rng), left, rng)
     known = moments(expected)
     worth = known.drop * telling(expected, known, question, rng)[belief.group]
     group = belief.group[argmax(np.where(left > 0, worth, -np.inf), rng)]
@@ -59,16 +62,32 @@ def _best(belief: Belief, worth: Floats, near: Ints, rng: Rng) -> Choice:
     return choice(belief, cell, worth=worth[cell])
 
 
-def _due(expected: Belief, rng: Rng) -> Floats:
-    """(C,) how much each cell is due for a label: labels for the ECE of a pool lie as items do.
+def _estimating(expected: Belief, rng: Rng) -> Floats:
+    """(C,) what a label in each cell is worth to an estimate.
 
-    Its prior knows calibration as a curve, and would have nine of ten labels at the curve's ends,
-    from where the rest follows. Where the classifier is off in another way the ECE was then wrong
-    by up to twice what was said, and where it is such a curve the error was no smaller.
+    The ECE of a pool: labels lie as items do. Its prior knows calibration as a curve, and would
+    have nine of ten labels at the curve's ends, from where the rest follows. Where the classifier
+    is off in another way the ECE was then wrong by up to twice what was said, and where it is such
+    a curve the error was no smaller.
+    """
+    if expected.metric.kind == "ece" and expected.metric.pooled:
+        return _due(expected, expected.size, rng)
+    n_labels = expected.right.sum() + expected.wrong.sum()
+    if expected.shared is not None and n_labels < SPREAD:
+        rate = moments(expected).rate
+        return _due(expected, expected.size * np.sqrt(rate * (1 - rate)), rng)
+    return question_drop(expected)
+
+
+def _due(expected: Belief, weight: Floats | Ints, rng: Rng) -> Floats:
+    """(C,) how much each cell is due, where labels are to lie in proportion to the weights.
 
     Source:
-        Box & Draper, "A basis for the selection of a response surface design" (1959): where a curve
-        may not fit, an even design is near the best. Cells in turn as by Sainte-Lague.
+        Cells in turn as by Sainte-Lague. Box & Draper, "A basis for the selection of a response
+        surface design" (1959): where a curve may not fit, an even design is near the best; for a
+        sum over strata Neyman, "On the two different aspects of the representative method" (1934):
+        by size and standard deviation.
     """
-    due: Floats = expected.size / (expected.right + expected.wrong + rng.uniform(0.01, 1.0))
+    offset = rng.uniform(0.01, 1.0, weight.size)
+    due: Floats = weight / (expected.right + expected.wrong + offset)
     return due
