@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
+from tests.bench import rates
 from tests.bench.measuring import line, say
 from tests.bench.oracle import Strata, errors_at, labels_to_rank
 from tests.bench.paper.cases import SUPERCLASS, opened, planned
-from tests.bench.paper.data import load
+from tests.bench.paper.data import Pool, load
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.measuring import Run, log_steps
 from worker.simulate.spread import here
@@ -83,6 +84,21 @@ OTHERS_ASKED = [
 ]
 
 
+def tied(apart: float = 0.01, n_classes: int = 8, n_items: int = 4000) -> Pool:
+    """Two classes are the least accurate, so far apart; the others ten points better and more."""
+    rng = np.random.default_rng(7)
+    accuracy = np.concatenate([[0.70, 0.70 + apart], np.linspace(0.8, 0.9, n_classes - 2)])
+    predicted = np.repeat(np.arange(n_classes), n_items // n_classes)
+    logit = rng.normal(special.logit(accuracy)[predicted], 1.5)
+    right = np.zeros(n_items, dtype=bool)
+    for k, rate in enumerate(accuracy):  # exactly so many, likelier where the score is high
+        own = np.flatnonzero(predicted == k)
+        first = own[np.argsort(-(logit[own] + rng.logistic(size=own.size)))]
+        right[first[: round(rate * own.size)]] = True
+    label = np.where(right, predicted, (predicted + 1) % n_classes)
+    return Pool("tied", n_classes, predicted, special.expit(logit), label, None)
+
+
 def run() -> None:
     """Errors at label counts, then labels to a ranking and to a right decision."""
     say(f"\nChoosing: {N_RUNS} runs, the same seeds and prior")
@@ -101,9 +117,31 @@ def run() -> None:
                 line(name, f"{stats.gmean(of):.2f}", "<= 0.8")
                 line("... the largest", f"{max(of):.2f}", "<= 1")
 
+    if ONLY in "tied":
+        _tied()
+    if ONLY in "tpr":
+        rates.run(N_RUNS)
+
+
+def _tied() -> None:
+    """Labels at the stop where the worst two are a point apart: of one, and of a list of two."""
+    say("two classes of eight a point apart")
+    rows = [Row("tied", {"task": "identify"} | more, 4000) for more in ({}, {"shortlist": 2})]
+    labels = []
+    for row in rows:
+        ((of,), _) = _runs(row, ("assay",))
+        labels.append(float(np.mean([one.stop.labels if one.stop else row.until for one in of])))
+        line(
+            f"... {row.question}: labels at the stop",
+            f"{labels[-1]:,.0f}; {_n_right(of)} right",
+            "",
+        )
+    line("labels of a list of two over those of one", f"{labels[1] / labels[0]:.2f}", "<= 0.6")
+
 
 def _runs(row: Row, strategies: tuple[str, ...], at: tuple[int, ...] = ()):
-    with planned(load(row.pool), row.question, row.groups) as path:
+    pool = tied() if row.pool == "tied" else load(row.pool)
+    with planned(pool, row.question, row.groups) as path:
         asked = Asked("truth", strategies, seed=0, until=row.until, at=at)
         cases = prepare(path, path.parent / "pools", asked)
         runs: list[list[Run]] = [[] for _ in cases]

@@ -7,15 +7,30 @@ from pathlib import Path
 import numpy as np
 
 from tests.bench.measuring import line, say
+from tests.bench.paper.cases import SUPERCLASS, planned
+from tests.bench.paper.data import folder, load
 from worker.assessment import Assessment, assess
 from worker.core.schedule import is_look
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.report.progress import labels_more
+from worker.simulate.cases import Asked, prepare
 from worker.simulate.replay import labels, run_seed
+from worker.simulate.spread import here
 from worker.simulate.truths import plausible
 
 RUNS = 20
+CLASSES = "predicted_class"
+FORESEEN: tuple[tuple[str, dict[str, object], str], ...] = (
+    ("20newsgroups", {"task": "identify"}, CLASSES),
+    ("20newsgroups", {"task": "estimate"}, CLASSES),
+    ("20newsgroups", {"task": "estimate"}, "equal_mass_bin(10)"),
+    ("20newsgroups", {"task": "compare", "compare": ["c0000", "c0019"]}, CLASSES),
+    ("svhn", {"task": "estimate"}, CLASSES),
+    ("svhn", {"task": "compare", "compare": ["c0003", "c0008"]}, CLASSES),
+    ("cifar100", {"task": "identify"}, SUPERCLASS),
+    ("cifar100", {"task": "estimate"}, SUPERCLASS),
+)
 PLAN = Path(__file__).parents[2] / "samples" / "digits" / "plan.yaml"
 PARTS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
 
@@ -32,6 +47,30 @@ def run() -> None:
         q = np.quantile(ratio, [0.1, 0.5, 0.9])
         what = f"{low:.0%} to {high:.0%} labelled: foreseen / needed (10, 50, 90%), in range"
         line(what, f"{' '.join(f'{x:.2f}' for x in q)}, {is_inside.mean():.0%}", "")
+    if folder().exists():
+        _before_any_label()
+
+
+def _before_any_label() -> None:
+    """What `assay plan-labels` says of real pools, beside what they take."""
+    say(f"Before any label (`assay plan-labels`), {RUNS} runs each")
+    ratios = []
+    for pool, question, groups in FORESEEN:
+        said, took = (_at_the_stop(pool, question, groups, truth) for truth in (None, "truth"))
+        ratios.append(said[1] / took[1])
+        what = f"... {pool}, {question['task']}, by {groups}: foreseen (10, 50, 90%); needed"
+        line(what, f"{said[0]:,.0f} {said[1]:,.0f} {said[2]:,.0f}; {took[1]:,.0f}", "")
+    line("... foreseen over needed, median", f"{np.median(ratios):.2f}", "0.8 to 1.25")
+
+
+def _at_the_stop(
+    pool: str, question: dict[str, object], groups: str, truth: str | None
+) -> np.ndarray:
+    """(3,) quantiles of labels at the stop."""
+    with planned(load(pool), question, groups) as path:
+        cases = prepare(path, path.parent / "pools", Asked(truth, seed=0, only_stop=True))
+        ends = [one.stop.labels for _, one in here(cases, RUNS) if one.stop is not None]
+    return np.quantile(ends, [0.1, 0.5, 0.9])
 
 
 def _run(work: Assessment, number: int) -> np.ndarray:
