@@ -37,9 +37,9 @@ class Evaluated:
         name = f"turn-{self.turns}"
         advance(self.work, self.header, self.ledger, self.desk, self.folder, name)
 
-    def vote(self, rounds: int = 1_000) -> None:
+    def vote(self, rounds: int = 1_000, seed: int = 5) -> None:
         """Let everybody vote on what they are served, until it stops or the rounds are over."""
-        rng = np.random.default_rng(5)
+        rng = np.random.default_rng(seed)
         for _ in range(rounds):
             self.turn()
             if self.ledger.standing().status != "running":

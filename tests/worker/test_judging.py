@@ -43,9 +43,17 @@ def test_it_stops_when_the_interval_of_the_mean_distance_is_as_narrow_as_asked(d
     overall = decision["overall"]
     assert overall["high"] - overall["low"] == pytest.approx(decision["value"], abs=1e-5)
     assert decision["value"] <= WIDTH
-    # one run in twenty may miss, and this one does by .0085; how often says `make calibration`
-    assert overall["low"] - WIDTH / 2 <= done.truth <= overall["high"] + WIDTH / 2
     assert decision["labels"] < N_ITEMS
+
+
+def test_the_intervals_at_the_stop_hold_the_truth_as_often_as_they_say(tmp_path):
+    held = 0
+    for seed in range(8):
+        begun = evaluated(tmp_path / str(seed), f"stop: {{width: {WIDTH}}}\n")
+        begun.vote(seed=seed)
+        overall = decision_of(begun)["overall"]
+        held += overall["low"] <= begun.truth <= overall["high"]
+    assert held >= 6  # fewer of eight 95% intervals come in 6 of 1,000 cases
 
 
 def test_the_decision_says_what_was_measured_and_on_how_many_votes(done):
