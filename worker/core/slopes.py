@@ -130,14 +130,18 @@ def moved(
     (*_, mu, to), s = _prior(at, cells), at.s[cells]
     told = _of_labels(b, to, part, mu, s)
     weight = part.weight[part.of]
-    per_mu, per_s = weight * s / part.total, weight * s * (mu - part.rho) / part.total
-    items = worth * part.mass / part.size[part.of, None]
+    per_mu = weight * s / part.total
+    per_s = per_mu * (mu - part.rho)
+    items, of_cells = worth * part.mass / part.size[part.of, None], to.over_nodes(per_mu, per_s)
+    if items.shape[1] == 1:  # a right answer is worth the same at all nodes
+        of_items = items * of_cells
+    else:
+        of_items = to.over_nodes(items * per_mu, items * per_s)
     centred = part.weight * (mean - (part.weight * mean).sum(axis=1, keepdims=True))
     # no product of matrices, which rounds one row otherwise than many
     of_groups: Floats = (centred[:, :, None] * told).sum(axis=1)
-    of_groups += sums(part, to.over_nodes(items * per_mu, items * per_s))
-    rate = (weight * part.rho).sum(axis=1, keepdims=True)
-    away, of_cells = weight * (part.rho - rate), to.over_nodes(per_mu, per_s)
+    of_groups += sums(part, of_items)
+    away = weight * (part.rho - (weight * part.rho).sum(axis=1, keepdims=True))
     return of_groups, of_cells + (away[:, :, None] * told[part.of]).sum(axis=1)
 
 

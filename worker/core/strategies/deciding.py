@@ -58,12 +58,14 @@ def _of_set(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
     expected = mean + sd * (z[:, groups.size :] @ load.T)  # given what is shared
     drawn = expected + sd * own * z[:, : groups.size]
     rival = drawn[:, ~is_in].min(axis=1)
+    room = question.tolerance
     last = np.partition(drawn[:, is_in], question.top - 1, axis=1)[:, question.top - 1]
-    boundary = np.where(is_in, rival[:, None], last[:, None])
-    boundary += np.where(is_in, question.tolerance, -question.tolerance)
+    boundary = np.empty_like(drawn)
+    boundary[:], boundary[:, is_in] = last[:, None] - room, rival[:, None] + room
     # How far the boundary is from what is expected of the group: normal, over the draws that matter
     gap, share = boundary - expected, np.ones(groups.size)
-    away, spread = gap.mean(axis=0), gap.var(axis=0)
+    away = gap.mean(axis=0)
+    spread = ((gap - away) ** 2).mean(axis=0)
     if question.n_named > question.top:
         matters = _matters(drawn, boundary, is_in, question.top)
         share = matters.mean(axis=0)
@@ -95,7 +97,7 @@ def _beyond(
     at = side * (away[:, None] - mean) / reach
     beyond, density = special.ndtr(at), np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
     moved = mean * beyond - side * variance * density / reach
-    return (weight * beyond).sum(axis=1), (weight * moved).sum(axis=1)
+    return np.vecdot(weight, beyond), np.vecdot(weight, moved)
 
 
 def _matters(
