@@ -14,9 +14,16 @@ from scipy import special, stats
 
 from tests.bench import rates
 from tests.bench.measuring import line, say
-from tests.bench.oracle import Strata, errors_at, labels_to_rank
+from tests.bench.oracle import (
+    Strata,
+    errors_at,
+    even_errors_at,
+    labels_to_rank,
+    labels_to_tell,
+)
 from tests.bench.paper.cases import SUPERCLASS, opened, planned
 from tests.bench.paper.data import Pool, load
+from worker.assessment import Assessment
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.measuring import Run, log_steps
 from worker.simulate.spread import here
@@ -129,7 +136,7 @@ def _tied() -> None:
     rows = [Row("tied", {"task": "identify"} | more, 4000) for more in ({}, {"shortlist": 2})]
     labels = []
     for row in rows:
-        ((of,), _) = _runs(row, ("assay",))
+        ((of,), *_) = _runs(row, ("assay",))
         labels.append(float(np.mean([one.stop.labels if one.stop else row.until for one in of])))
         line(
             f"... {row.question}: labels at the stop",
@@ -147,19 +154,24 @@ def _runs(row: Row, strategies: tuple[str, ...], at: tuple[int, ...] = ()):
         runs: list[list[Run]] = [[] for _ in cases]
         for which, one in here(cases, N_RUNS):
             runs[which].append(one)
-        return runs, _strata(cases[0])
+        return runs, *_known(cases[0])
 
 
-def _strata(case: Case) -> Strata:
+def _known(case: Case) -> tuple[Assessment, Strata]:
+    """The assessment of a case, and what an oracle knows of its pool."""
     work, outcome = opened(case)
     pool = work.pool
     cell = np.repeat(np.arange(pool.n_cells), pool.cell_size)
-    right = np.bincount(cell, outcome == 0, pool.n_cells)
-    return Strata.of(pool.cell_group, pool.cell_size, right, len(pool.group_names))
+    value = (outcome == 0).astype(np.float64)
+    if work.meaning.metric.kind == "cost":  # the dearest groups are asked for
+        value = -work.meaning.metric.values[cell, outcome]
+    total, squared = (np.bincount(cell, of, pool.n_cells) for of in (value, value**2))
+    n_groups = len(pool.group_names)
+    return work, Strata.of(pool.cell_group, pool.cell_size, total, squared, n_groups)
 
 
 def _estimated(row: Row):
-    runs, strata = _runs(row, ("assay", *OTHERS), AT)
+    runs, _, strata = _runs(row, ("assay", *OTHERS), AT)
     say(row.name)
     found = []
     for name in ("rmse", "pooled"):
@@ -169,7 +181,9 @@ def _estimated(row: Row):
         for who, error in zip(("assay", *OTHERS), errors, strict=True):
             _line(f"{who}: {name} at {'/'.join(map(str, AT))}", error)
         found.append([errors[0] / other for other in errors[1:]])
-    _line(f"oracle: rmse at {'/'.join(map(str, AT))}", errors_at(strata, AT))
+    for name, of in (("rmse", strata), ("pooled", strata.pooled())):
+        _line(f"oracle: {name} at {'/'.join(map(str, AT))}", errors_at(of, AT))
+        _line(f"its own with labels that lie as items do: {name}", even_errors_at(of, AT))
     return found
 
 
@@ -179,7 +193,7 @@ def _line(what: str, numbers: Sequence[float]) -> None:
 
 def _decided(row: Row) -> dict[str, float]:
     """Labels of `assay` over those of `thompson`; those to a right decision are means."""
-    runs, strata = _runs(row, ("assay", "thompson"))
+    runs, work, strata = _runs(row, ("assay", "thompson"))
     say(row.name)
     steps, found = log_steps(row.until), dict[str, list[float]]()
     for name, of in zip(("assay", "thompson"), runs, strict=True):
@@ -191,9 +205,15 @@ def _decided(row: Row) -> dict[str, float]:
             found.setdefault("mean MRR > .99", []).append(ranked)
             text = f"{ranked:,}; {text}"
         line(f"... {name}: labels (to mean MRR > .99; to a right decision)", text, "")
-    if row.question["task"] == "identify" and "metric" not in row.question:
-        line("... oracle", f"{labels_to_rank(strata, int(row.question['top']))}", "")
+    line("... oracle", f"{_oracle_of(work, strata):,}", "")
     return {what: ours / theirs for what, (ours, theirs) in found.items()}
+
+
+def _oracle_of(work: Assessment, strata: Strata) -> int:
+    question, rule = work.question, work.rule
+    if question.task == "compare":
+        return labels_to_tell(strata, *question.pairs[0], question.epsilon, rule.confidence or 1)
+    return labels_to_rank(strata, question.top)
 
 
 def _n_right(runs: Sequence[Run]) -> int:
