@@ -23,7 +23,7 @@ PAGE = 100
 # Ids in one `in_list` filter. The query travels in the URL, and proxies end at 8 KB of it.
 IDS_A_REQUEST = 300
 _ITEMS_CHARACTERS = 4_000
-# A request that writes tasks must be over before a worker's lease is (worker/queue/leasing.py).
+# A request that writes tasks must be over before a worker's lease is (worker/turn/leasing.py).
 WRITE_TIMEOUT_S = 10.0
 
 _BRIEF = "id,updated_at,total_annotations,cancelled_annotations"

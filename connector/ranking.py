@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# All writes of one change together; shorter than a worker's lease (worker/queue/leasing.py).
+# All writes of one change together; shorter than a worker's lease (worker/turn/leasing.py).
 RANKING_S = 15.0
 
 # What a project needs so that a ranking is served.

@@ -11,10 +11,10 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.promises.world import small_assessment
-from worker.ledger import ValkeyLedger
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.store import ValkeyLedger
+from worker.store.settings import Settings
 from worker.web.metrics import exposition
 from worker.web.sight import Sight
 

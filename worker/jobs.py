@@ -14,7 +14,6 @@ from rq.worker import SimpleWorker
 from connector.errors import ConnectorError
 from worker.core.stopping import Verdict
 from worker.errors import AssayError
-from worker.loop import advance as take_turn
 from worker.notices import outbox
 from worker.notices.happenings import note_decisions
 from worker.notices.sending import send
@@ -25,6 +24,7 @@ from worker.service.logs import at_work, now_at
 from worker.service.office import DELIVER_JOB, JOB, QUEUE, REPORT_JOB, Office, readable
 from worker.service.release import own_name
 from worker.simulate import spread
+from worker.turn.loop import advance as take_turn
 
 log = logging.getLogger(__name__)
 

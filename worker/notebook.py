@@ -17,20 +17,20 @@ import pandas as pd
 
 from worker.assessment import Assessment, reopen
 from worker.core.belief import Belief, group_share
-from worker.evidence import group_rows
-from worker.judgements.item_classes import likeliest_classes
-from worker.judgements.records import Record
-from worker.judgements.snapshots import taken_together
-from worker.ledger import Header, Ledger, Standing
-from worker.loop import seen_in
+from worker.findings.evidence import group_rows
+from worker.findings.item_classes import likeliest_classes
+from worker.findings.ranks import standings
+from worker.findings.wording import headline
 from worker.pool import Pool
 from worker.report.people import annotators, called
 from worker.service.embedded import server
 from worker.service.office import Office
 from worker.service.server import NoServer
-from worker.service.settings import Settings, read_settings
-from worker.standings import standings
-from worker.wording import headline
+from worker.store import Header, Ledger, Standing
+from worker.store.records import Record
+from worker.store.settings import Settings, read_settings
+from worker.store.snapshots import taken_together
+from worker.turn.loop import seen_in
 
 if TYPE_CHECKING:
     from worker.report.contents import Report

@@ -23,21 +23,20 @@ from tests.bench.measuring import line, say
 from tests.bench.paper.cache import Value
 from tests.bench.paper.cases import planned, spread
 from tests.bench.paper.data import Ints, Pool, folder, load
-from worker.assessment import Assessment, assess
+from worker.assessment import Assessment, assess, continuing
 from worker.core.belief import Belief
 from worker.core.counts import LawCache
 from worker.core.history import believed_share, full_worth
 from worker.core.posterior import interval
-from worker.judgements.changes import tally_key
-from worker.months import continuing
-from worker.months.changing import changed_since
-from worker.months.since import Earlier, continue_with, items_in_rows
+from worker.findings.changing import changed_since
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth
+from worker.setup.since import Earlier, continue_with, items_in_rows
 from worker.simulate.measuring import Log, Measures
 from worker.simulate.replay import labels
 from worker.simulate.truths import outcomes, true_values
+from worker.store.changes import tally_key
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator

@@ -12,7 +12,7 @@ from tests.bench.paper.cases import of_run, opened, order_of, prepared
 from tests.bench.paper.data import load
 from worker.core.curve import curve_of, places, right_answers, true_curve
 from worker.core.strategies import STRATEGIES
-from worker.judgements.item_classes import Answered
+from worker.findings.item_classes import Answered
 from worker.report.reliability import against_scores
 from worker.simulate.cases import Asked
 from worker.simulate.replay import labels

@@ -20,12 +20,12 @@ import pyarrow.parquet as pq
 from tests.bench.measuring import line, quantiles, say
 from tests.bench.turn import header_of, turns
 from worker.assessment import assess, reopen
-from worker.ledger import ValkeyLedger
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.queue.leasing import LeaseLost
 from worker.service.embedded import server
 from worker.service.server import connect
+from worker.store import ValkeyLedger
+from worker.turn.leasing import LeaseLost
 
 CLASSES, ITEMS, SMALL, EVENTS, LOOKS = 100, 50_000_000, 50_000, 60, 1_000
 _PIECE = 1_000_000

@@ -9,8 +9,8 @@ from tests.bench.measuring import line, say
 from tests.bench.paper.data import folder
 from tests.core.judged.people import Pool, narrowest, replay
 from tests.core.judged.people import subjective as broad
+from worker.assessment.judging import gauge_of
 from worker.core.judged.known import Gauge
-from worker.judging import gauge_of
 
 REPLAYS, STRATA = 40, 16
 N_ITEMS, N_CLASSES = 10_000, 10

@@ -21,13 +21,13 @@ from connector.project import hook
 from connector.settings import LabelStudioSettings, webhook_secret
 from connector.tethered import tied
 from tests.bench.measuring import line, quantiles, say, write_pool
-from worker.ledger import ValkeyLedger
-from worker.queue.queueing import n_waiting
+from worker.assessment.queueing import n_waiting
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.serving import RECEIVER
-from worker.service.settings import Settings
-from worker.starting import start
+from worker.setup.starting import start
+from worker.store import ValkeyLedger
+from worker.store.settings import Settings
+from worker.web.serving import RECEIVER
 
 LABELS, WATCHER_S, SUBMITS = 40, 3.0, 30
 LOOK_AHEAD = 3

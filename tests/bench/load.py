@@ -28,12 +28,12 @@ from tests.bench.turn import header_of
 from worker.assessment import Assessment, assess
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.schedule import look_around
 from worker.service import upkeep
 from worker.service.embedded import server
 from worker.service.office import QUEUE, Office
 from worker.service.server import connect
-from worker.service.settings import Settings
+from worker.store.settings import Settings
+from worker.watcher import look_around
 
 ASSESSMENTS, WORKERS, ANNOTATIONS, GROUPS, ITEMS = 200, 8, 50_000, 10, 1_000
 IDLE, PAUSE_S, MINUTES, KILL_EVERY_S, WATCHER_S = 1_000, 5.0, 4, 60.0, 3.0

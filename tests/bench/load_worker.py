@@ -2,10 +2,10 @@
 
 from tests.bench.stored_desk import StoredDesk
 from worker.cli.main import cli
-from worker.ledger import Header
 from worker.service import office
 from worker.service.server import connect
-from worker.service.settings import read_settings
+from worker.store import Header
+from worker.store.settings import read_settings
 
 
 def _desk_of(header: Header, known: object) -> StoredDesk:

@@ -15,7 +15,7 @@ from tests.bench.paper.cache import Value
 from tests.bench.paper.cases import spread
 from tests.bench.paper.data import Pool
 from tests.calibration.made import Made, made
-from worker.months.changing import changed_since
+from worker.findings.changing import changed_since
 from worker.simulate.replay import labels
 
 RUNS = int(os.environ.get("ASSAY_BENCH_RUNS", "40"))

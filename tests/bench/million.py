@@ -11,11 +11,11 @@ from pathlib import Path
 from tests.bench.measuring import line, quantiles, say, used_memory, write_pool
 from tests.bench.turn import header_of, turns
 from worker.assessment import assess
-from worker.ledger import ValkeyLedger
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.service.embedded import server
 from worker.service.server import connect
+from worker.store import ValkeyLedger
 
 GROUPS, ITEMS, EVENTS = 1_000, 1_000_000, 600
 

@@ -28,7 +28,6 @@ from worker.core.marginals import Marginal
 from worker.core.pairwise import regions_of
 from worker.core.posterior import marginal
 from worker.core.schedule import is_look
-from worker.judgements.changes import tally_key
 from worker.plan import load_plan
 from worker.plan.defaults import DEFAULT_LOOKS
 from worker.pool import compile_pool, open_pool
@@ -36,6 +35,7 @@ from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.findings import true_region
 from worker.simulate.measuring import Run, looks
 from worker.simulate.replay import labels, replay
+from worker.store.changes import tally_key
 
 FAMILIES = {
     "cifar100": ("ji2018-top1", "resnet110-top1", "wrn16-4"),

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from tests.bench.measuring import line, say
 from tests.bench.turn import header_of, opened, turns
-from worker.ledger import ValkeyLedger
 from worker.report.gathering import gather
 from worker.report.page import write_report
 from worker.service.embedded import server
 from worker.service.office import INDEX
 from worker.service.server import connect
+from worker.store import ValkeyLedger
 
 LABELS = 600
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from tests.bench.measuring import NullDesk, answered, line, quantiles, say, write_pool
 from worker.assessment import Assessment, assess
-from worker.judgements.reading import BATCH, record
-from worker.judgements.rules import Rules
-from worker.ledger import Claim, Header, ValkeyLedger
-from worker.loop import advance
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.service.embedded import server
 from worker.service.server import connect
+from worker.store import Claim, Header, ValkeyLedger
+from worker.store.rules import Rules
+from worker.turn.loop import advance
+from worker.turn.sync import BATCH, record
 
 GROUPS, ITEMS, EVENTS, BURST = 100, 10_000, 400, 5_000
 PLAIN = "prior: {kind: uniform}\nstrategy: thompson\n"  # the paper's; one stratum

@@ -20,10 +20,10 @@ import uvicorn
 from connector.webhook import receiver
 from tests.bench.measuring import line, quantiles, say
 from tests.bench.turn import answering, header_of, opened, turns
-from worker.ledger import ValkeyLedger
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.store import ValkeyLedger
+from worker.store.settings import Settings
 from worker.web.app import website
 from worker.web.security import gate
 from worker.web.sight import Sight

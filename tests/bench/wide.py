@@ -13,9 +13,9 @@ from tests.bench.load import begin, open_office, opened, resident_mb, workers
 from tests.bench.measuring import line, quantiles, say
 from tests.bench.stored_desk import StoredDesk
 from worker.assessment import Assessment
-from worker.ledger import ValkeyLedger
 from worker.service.counters import counters
 from worker.service.office import Office
+from worker.store import ValkeyLedger
 
 GROUPS, ITEMS, LABELS, IDLE_TURNS = 10_000, 100_000, 200, 10
 

@@ -16,20 +16,20 @@ from tests.report.crowds import Crowd, crowd
 from tests.worker.evaluated import Evaluated, evaluated
 from tests.worker.models.models_pool import header_of, plan_of, values_of, write_models
 from worker.assessment import assess
-from worker.decision import decision
-from worker.judgements.snapshots import taken_together
-from worker.ledger import MemoryLedger
-from worker.loop import look
-from worker.months.since import Earlier, continue_with, labelled_items
+from worker.findings.decision import decision
 from worker.notebook import snapshot
 from worker.pool import compile_pool
 from worker.report.comparing import as_json as comparison_json
 from worker.report.comparing import compare
 from worker.report.contents import as_json
 from worker.report.gathering import gather
+from worker.report.status import status_of
 from worker.service.office import Office
-from worker.service.settings import read_settings
-from worker.status import status_of
+from worker.setup.since import Earlier, continue_with, labelled_items
+from worker.store import MemoryLedger
+from worker.store.settings import read_settings
+from worker.store.snapshots import taken_together
+from worker.turn.loop import look
 
 Begun = AtWork | Crowd | Evaluated
 OPEN = "{mrr: {confidence: 0.9999}}"

@@ -17,10 +17,10 @@ from tests.calibration.made import Floats
 from tests.calibration.running import Line
 from worker.assessment import Assessment, assess
 from worker.evaluator.measures import MEASURES
-from worker.findings.against_truth import Found, held
-from worker.judgements.changes import tally_key
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool
+from worker.simulate.against_truth import Found, held
+from worker.store.changes import tally_key
 
 WAY = "evaluate"
 N_ITEMS, N_VOTES, N_CLASSES = 400, 5, 4

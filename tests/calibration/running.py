@@ -20,10 +20,10 @@ from worker.assessment import Assessment, assess
 from worker.core.anytime.guarantee import Guard
 from worker.core.drawing import draw_cells
 from worker.core.schedule import is_look
-from worker.findings.against_truth import STATISTICS, Found, Held, held
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool
 from worker.report.progress import labels_more
+from worker.simulate.against_truth import STATISTICS, Found, Held, held
 from worker.simulate.findings import is_least_right
 from worker.simulate.jointly import all_counted, plausible_outcomes
 from worker.simulate.measuring import Log, Measures

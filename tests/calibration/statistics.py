@@ -10,12 +10,12 @@ import numpy as np
 from tests.calibration.made import Floats, Ints, Truth
 from worker.assessment import Assessment
 from worker.core.belief import Belief
-from worker.findings.against_truth import STATISTICS, Held
-from worker.judgements.changes import tally_key
-from worker.judgements.records import Record
 from worker.report.contents import Interval, Reliability
 from worker.report.families import families
 from worker.report.reliability import reliability
+from worker.simulate.against_truth import STATISTICS, Held
+from worker.store.changes import tally_key
+from worker.store.records import Record
 
 NAMES = frozenset({
     *STATISTICS, "claim", "forecast", "reliability bin", "reliability curve", "ECE over bins",

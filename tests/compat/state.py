@@ -20,14 +20,14 @@ from redis import Redis
 
 from tests.promises.world import CLASSES, LONG_US, World, predicted, small_assessment
 from worker.assessment import Assessment
-from worker.ledger import Ledger, ValkeyLedger
-from worker.loop import look
-from worker.moving import pack
-from worker.replaying import export, unrepeated_choices
+from worker.report.status import status_of
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.settings import Settings
-from worker.status import status_of
+from worker.setup.moving import pack
+from worker.setup.replaying import export, unrepeated_choices
+from worker.store import Ledger, ValkeyLedger
+from worker.store.settings import Settings
+from worker.turn.loop import look
 
 ASSETS = Path(__file__).parents[1] / "assets"
 VERSION = 1

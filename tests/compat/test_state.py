@@ -15,11 +15,11 @@ from tests.compat.state import ASSETS, told
 from worker.assessment import reopen
 from worker.errors import AssayError
 from worker.jobs import advance, open_office
-from worker.moving import take_over
-from worker.schedule import look_around
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.setup.moving import take_over
+from worker.store.settings import Settings
+from worker.watcher import look_around
 
 VERSIONS = sorted(ASSETS.glob("state-v*"))
 NAME = "kept"

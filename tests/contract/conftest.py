@@ -12,12 +12,12 @@ from connector.local import LabelStudioServer
 from tests.contract.killed import Home
 from tests.contract.ledgers import header_of
 from tests.contract.projects import FakeProject, Project, RealProject
-from worker.ledger import (
+from worker.service.embedded import server
+from worker.store import (
     Ledger,
     MemoryLedger,
     ValkeyLedger,
 )
-from worker.service.embedded import server
 
 
 @pytest.fixture(params=["memory", "valkey"])

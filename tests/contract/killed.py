@@ -16,10 +16,10 @@ from redis.exceptions import RedisError
 
 from connector.labels import Look
 from tests.contract.ledgers import RULES, claimed, claims_of, header_of, rejected, seen, valid
-from worker.judgements.reading import record
-from worker.ledger import Header, Ledger, MemoryLedger
 from worker.service.embedded import ensure_running
 from worker.service.server import connect
+from worker.store import Header, Ledger, MemoryLedger
+from worker.turn.sync import record
 
 
 def wait_until_written(connection: Redis) -> None:

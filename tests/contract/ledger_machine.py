@@ -20,11 +20,11 @@ from connector.labels import Look
 from tests.contract.ledger_events import ITEMS, Census, looks
 from tests.contract.ledger_model import Model
 from tests.contract.ledgers import RULES, claims_of, header_of
-from worker.judgements.changes import Change, Edit
-from worker.judgements.reading import record, take_stock
-from worker.judgements.records import load
-from worker.ledger import AlreadyStarted, Ledger, MemoryLedger, ValkeyLedger
 from worker.service.server import connect
+from worker.store import AlreadyStarted, Ledger, MemoryLedger, ValkeyLedger
+from worker.store.changes import Change, Edit
+from worker.store.records import load
+from worker.turn.sync import record, take_stock
 
 STATUSES = st.sampled_from(["running", "paused", "stopped"])
 NAMES = st.sampled_from(["x", 'y"'])

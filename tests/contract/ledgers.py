@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from connector.labels import Judgement, Look
-from worker.judgements.changes import Change, Edit
-from worker.judgements.reading import record
-from worker.judgements.rules import Rules
-from worker.ledger import (
+from worker.store import (
     Claim,
     Header,
     Ledger,
 )
+from worker.store.changes import Change, Edit
+from worker.store.rules import Rules
+from worker.turn.sync import record
 
 ASSETS = Path(__file__).parents[1] / "assets"
 RULES = Rules()

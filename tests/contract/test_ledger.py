@@ -17,7 +17,7 @@ from tests.contract.ledgers import (
     seen,
     valid,
 )
-from worker.ledger import (
+from worker.store import (
     AlreadyStarted,
     Header,
     Ledger,

@@ -16,12 +16,12 @@ from tests.contract.ledgers import (
     seen,
     valid,
 )
-from worker.judgements.records import load
-from worker.ledger import (
+from worker.store import (
     Claim,
     Ledger,
     ValkeyLedger,
 )
+from worker.store.records import load
 
 
 class TestLease:

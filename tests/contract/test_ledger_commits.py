@@ -15,12 +15,12 @@ from tests.contract.ledgers import (
     skipped,
     valid,
 )
-from worker.judgements.changes import Change, Edit, tally_key
-from worker.judgements.reading import record
-from worker.judgements.records import load
-from worker.ledger import (
+from worker.store import (
     Ledger,
 )
+from worker.store.changes import Change, Edit, tally_key
+from worker.store.records import load
+from worker.turn.sync import record
 
 
 class TestCommits:

@@ -17,13 +17,13 @@ from tests.contract.ledgers import (
     header_of,
 )
 from tests.fakes import FakeDesk
-from worker.judgements.reading import record, take_stock
-from worker.ledger import (
+from worker.service.server import connect
+from worker.store import (
     Ledger,
     MemoryLedger,
     ValkeyLedger,
 )
-from worker.service.server import connect
+from worker.turn.sync import record, take_stock
 
 ITEMS = ("a", "b:é", 'c"')
 steps = st.lists(

@@ -13,7 +13,7 @@ from hypothesis.stateful import (
 )
 
 from tests.contract.ledger_machine import LedgerMachine
-from worker.ledger import MemoryLedger
+from worker.store import MemoryLedger
 
 N_HISTORIES = 40 if os.environ.get("ASSAY_SLOW") == "0" else 150
 SETTINGS = settings(

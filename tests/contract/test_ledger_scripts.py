@@ -26,7 +26,7 @@ from tests.contract.killed import (
     told,
     told_after,
 )
-from worker.ledger import Ledger, MemoryLedger, ValkeyLedger
+from worker.store import Ledger, MemoryLedger, ValkeyLedger
 
 IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 

@@ -17,12 +17,12 @@ from tests.contract.ledgers import (
     skipped,
     valid,
 )
-from worker.judgements.changes import tally_key
-from worker.judgements.reading import record
-from worker.judgements.records import State, load
-from worker.ledger import (
+from worker.store import (
     Ledger,
 )
+from worker.store.changes import tally_key
+from worker.store.records import State, load
+from worker.turn.sync import record
 
 
 class TestStanding:

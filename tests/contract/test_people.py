@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.contract.ledgers import header_of
 from tests.contract.projects import Project, shown
-from worker.judgements.reading import catch_up, sweep
-from worker.judgements.records import load
-from worker.judgements.rules import Rules
-from worker.ledger import Claim, MemoryLedger
+from worker.store import Claim, MemoryLedger
+from worker.store.records import load
+from worker.store.rules import Rules
+from worker.turn.sync import catch_up, sweep
 
 ITEMS = ("a", "b", "c")
 RULES = Rules()

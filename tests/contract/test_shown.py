@@ -12,11 +12,11 @@ from connector.shown import fingerprint
 from tests.contract.ledgers import header_of
 from tests.contract.projects import SHOWN, Project, shown
 from tests.fakes import SCHEMA
-from worker.judgements.reading import catch_up, record, sweep
-from worker.judgements.records import load
-from worker.judgements.rules import Rules
-from worker.judgements.shown import OTHER_DATA, changed_labelling
-from worker.ledger import Claim, MemoryLedger
+from worker.store import Claim, MemoryLedger
+from worker.store.records import load
+from worker.store.rules import Rules
+from worker.turn.shown import OTHER_DATA, changed_labelling
+from worker.turn.sync import catch_up, record, sweep
 
 ITEMS = ("a", "b", "c")
 DATA: Mapping[str, Mapping[str, str]] = {data["item_id"]: data for data in shown(ITEMS)}

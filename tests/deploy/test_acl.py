@@ -16,7 +16,7 @@ from tests.live.pools import SignUp, insects, label_until_stopped
 from tests.live.service import eventually, service
 from worker.service.office import Office
 from worker.service.server import check, connect
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 PASSWORD = "only-for-tests"
 

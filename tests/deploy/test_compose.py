@@ -13,7 +13,7 @@ import yaml
 from click import Command
 
 from worker.cli.main import cli
-from worker.service.settings import SECRETS
+from worker.store.settings import SECRETS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 FILE = DEPLOY / "compose.yaml"

@@ -30,7 +30,7 @@ from tests.web.site import TOKEN, Begun, begin
 from worker.service.counters import count_turn
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 # Nobody listens there, so that turns of the real worker fail.
 NOWHERE = "http://127.0.0.1:9"

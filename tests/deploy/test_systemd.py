@@ -21,7 +21,7 @@ from tests.live.service import eventually
 from tests.machine import needs
 from tests.processes import free_port
 from tests.web.site import TOKEN
-from worker.service.settings import SECRETS
+from worker.store.settings import SECRETS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 UNITS = ("assay-receiver", "assay-watcher", "assay-worker@1")

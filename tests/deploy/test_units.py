@@ -13,7 +13,7 @@ import yaml
 from tests.machine import needs
 from worker.cli.main import cli
 from worker.service.connections import MOST, OTHER_FILES
-from worker.service.settings import SECRETS
+from worker.store.settings import SECRETS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))

@@ -17,17 +17,17 @@ import pyarrow.ipc
 from tests.compat.state import ASSETS
 from tests.fuzz.bounds import is_told
 from worker.errors import AssayError
-from worker.exported import check_items, read_export
-from worker.judgements.records import load
-from worker.ledger.valkey import keys_of
-from worker.moving import take_over
 from worker.pool import open_pool
 from worker.pool.storing import HEADER_KEY, sha256_of
-from worker.schedule import look_around
+from worker.report.status import status_of
 from worker.service.embedded import server
 from worker.service.office import INDEX, Office
-from worker.service.settings import Settings
-from worker.status import status_of
+from worker.setup.exported import check_items, read_export
+from worker.setup.moving import take_over
+from worker.store.records import load
+from worker.store.settings import Settings
+from worker.store.valkey import keys_of
+from worker.watcher import look_around
 from worker.web.sight import Sight
 
 EXPORT, POOL = (ASSETS / "state-v1" / name for name in ("export.json", "pool.arrow"))

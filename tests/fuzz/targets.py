@@ -25,12 +25,12 @@ from tests.contract.ledgers import RULES, claims_of, header_of
 from tests.fuzz import stored
 from tests.fuzz.bounds import bounded, is_told
 from worker.errors import AssayError, PlanError
-from worker.judgements.reading import record
-from worker.judgements.records import load
-from worker.ledger import MemoryLedger
 from worker.plan import Plan, load_plan, plan_hash
 from worker.plan.model import stored_plan
 from worker.pool import compile_pool, open_pool
+from worker.store import MemoryLedger
+from worker.store.records import load
+from worker.turn.sync import record
 
 LABELS = ("cat", "dog", "1")
 CHOICES = Schema("answer", "text", LABELS)

@@ -18,12 +18,12 @@ from connector.local import LabelStudioServer
 from connector.tethered import tied
 from tests import commands
 from tests.commands import Said
-from worker.judgements.records import Record, load
-from worker.judgements.rules import Rules
+from worker.report.status import status_of
 from worker.service.embedded import embedded_url
 from worker.service.office import Office
-from worker.service.settings import Settings
-from worker.status import status_of
+from worker.store.records import Record, load
+from worker.store.rules import Rules
+from worker.store.settings import Settings
 
 Found = TypeVar("Found")
 Json = dict[str, Any]

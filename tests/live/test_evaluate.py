@@ -13,7 +13,7 @@ from connector.annotator import Annotator
 from connector.local import LabelStudioServer
 from tests.live.pools import SignUp, assert_no_item_twice, exported, project_of
 from tests.live.service import Service, eventually
-from worker.judgements.rules import frequencies
+from worker.store.rules import frequencies
 
 pytestmark = pytest.mark.live
 

@@ -25,8 +25,8 @@ from tests.live.pools import (
 )
 from tests.live.proxy import Moment, Proxy, Trap, proxy_to
 from tests.live.service import PATIENCE_S, Service, eventually, service
-from worker.judgements.rules import Rules
-from worker.queue.filling import CUT_MS
+from worker.store.rules import Rules
+from worker.turn.refill import CUT_MS
 
 pytestmark = pytest.mark.live
 

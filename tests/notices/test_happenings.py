@@ -8,10 +8,10 @@ import pytest
 
 from tests.notices.test_outbox import plan_that_tells
 from tests.promises.world import new_world, small_assessment
-from worker.ledger import MemoryLedger
 from worker.notices import outbox
 from worker.notices.happenings import LASTS_S, look_for_trouble, note_decisions
 from worker.notices.stalls import EMPTY_S
+from worker.store import MemoryLedger
 
 PLAN = plan_that_tells("https://a.example/", on=("decision", "stall", "failure"))
 START = 1_800_000_000.0

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from tests.notices.receiver import receiver
 from tests.promises.world import Killed
-from worker.ledger import Ledger, MemoryLedger, ValkeyLedger
 from worker.notices import outbox
 from worker.notices.messages import Event
 from worker.notices.outbox import NotSent
 from worker.notices.sending import send
 from worker.plan import Plan
+from worker.store import Ledger, MemoryLedger, ValkeyLedger
 
 EVENT = Event("report:1", "report", "A new report.", 3, "2026-01-01T00:00:00+00:00")
 

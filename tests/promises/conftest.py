@@ -8,7 +8,7 @@ import pytest
 
 from tests.promises.world import small_assessment
 from worker.assessment import Assessment
-from worker.ledger import Header
+from worker.store import Header
 
 
 @pytest.fixture(scope="session")

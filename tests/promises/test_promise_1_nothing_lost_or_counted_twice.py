@@ -19,7 +19,7 @@ from tests.promises.world import (
     new_world,
 )
 from worker.assessment import Assessment
-from worker.ledger import Header
+from worker.store import Header
 
 Small = tuple[Assessment, Header]
 MORE_CALLS_THAN_A_TURN_MAKES = 60

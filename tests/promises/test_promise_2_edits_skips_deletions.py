@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.promises.world import CLASSES, World, new_world, predicted
 from worker.assessment import Assessment
-from worker.ledger import Header
+from worker.store import Header
 
 Small = tuple[Assessment, Header]
 labels = st.sampled_from(CLASSES)

@@ -20,11 +20,11 @@ from tests.promises.world import (
     small_assessment,
 )
 from worker.assessment import Assessment
-from worker.judgements.records import load
-from worker.ledger import Header
-from worker.loop import advance
-from worker.queue.filling import CUT_MS, SLOW_MS
-from worker.queue.queueing import QUEUES_OF_LATE
+from worker.assessment.queueing import QUEUES_OF_LATE
+from worker.store import Header
+from worker.store.records import load
+from worker.turn.loop import advance
+from worker.turn.refill import CUT_MS, SLOW_MS
 
 Small = tuple[Assessment, Header]
 MORE_CALLS_THAN_A_TURN_MAKES = 60

@@ -13,8 +13,8 @@ from connector.labels import write_config
 from tests.promises.world import CLASSES, Step, histories, live_through, new_world, shown
 from worker.assessment import Assessment
 from worker.errors import PredictionsError
-from worker.ledger import Header
-from worker.starting import check_plan
+from worker.setup.starting import check_plan
+from worker.store import Header
 
 Small = tuple[Assessment, Header]
 

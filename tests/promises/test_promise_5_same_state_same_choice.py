@@ -19,9 +19,9 @@ from tests.promises.world import (
     new_world,
 )
 from worker.assessment import Assessment, assess
-from worker.ledger import Header
 from worker.plan import load_plan
-from worker.replaying import replay, unrepeated_choices
+from worker.setup.replaying import replay, unrepeated_choices
+from worker.store import Header
 
 Small = tuple[Assessment, Header]
 

@@ -21,7 +21,7 @@ from tests.promises.world import (
     small_assessment,
 )
 from worker.assessment import Assessment
-from worker.ledger import Header
+from worker.store import Header
 
 Small = tuple[Assessment, Header]
 MORE_CALLS_THAN_A_TURN_MAKES = 80

@@ -25,12 +25,12 @@ from tests.promises.world import (
     small_assessment,
 )
 from worker.assessment import Assessment, assess
-from worker.judgements.changes import tally_key
-from worker.judgements.records import load
-from worker.ledger import Header
 from worker.plan import load_plan, plan_hash
 from worker.pool import compile_pool
-from worker.replaying import unrepeated_choices
+from worker.setup.replaying import unrepeated_choices
+from worker.store import Header
+from worker.store.changes import tally_key
+from worker.store.records import load
 
 Small = tuple[Assessment, Header]
 

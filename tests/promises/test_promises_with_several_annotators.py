@@ -24,10 +24,10 @@ from tests.promises.world import (
     small_assessment,
 )
 from worker.assessment import Assessment
-from worker.judgements.changes import tally_key
-from worker.judgements.records import load
-from worker.ledger import Header
-from worker.replaying import unrepeated_choices
+from worker.setup.replaying import unrepeated_choices
+from worker.store import Header
+from worker.store.changes import tally_key
+from worker.store.records import load
 
 Small = tuple[Assessment, Header]
 MORE_CALLS_THAN_A_TURN_MAKES = 60

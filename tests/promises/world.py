@@ -23,13 +23,13 @@ from connector.errors import InDoubt
 from connector.port import Desk
 from tests.fakes import SCHEMA, FakeDesk
 from worker.assessment import Assessment, assess
-from worker.judgements.records import load
-from worker.ledger import Header, Ledger, MemoryLedger, ValkeyLedger
-from worker.loop import advance
 from worker.plan import load_plan, plan_hash
 from worker.pool import compile_pool
-from worker.queue.leasing import LeaseLost
 from worker.service.server import connect
+from worker.store import Header, Ledger, MemoryLedger, ValkeyLedger
+from worker.store.records import load
+from worker.turn.leasing import LeaseLost
+from worker.turn.loop import advance
 
 CLASSES = ("cat", "dog", "cow")
 N_ITEMS = 18

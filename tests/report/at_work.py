@@ -9,10 +9,10 @@ from typing import Any
 from tests.fakes import FakeDesk
 from tests.worker.simulate.simulated_pool import CLASSES, header_of, plan_at_work
 from worker.assessment import Assessment, assess
-from worker.ledger import Header, Ledger, MemoryLedger
-from worker.loop import advance
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth
+from worker.store import Header, Ledger, MemoryLedger
+from worker.turn.loop import advance
 
 
 @dataclass

@@ -12,10 +12,10 @@ from connector.labels import Schema
 from tests.fakes import FakeDesk
 from tests.worker.simulate.simulated_pool import header_of
 from worker.assessment import Assessment, assess
-from worker.ledger import Header, Ledger, MemoryLedger
-from worker.loop import advance
 from worker.plan import load_plan
 from worker.pool import compile_pool
+from worker.store import Header, Ledger, MemoryLedger
+from worker.turn.loop import advance
 
 ANIMALS = ("cat", "dog", "cow", "horse", "sheep", "bird")
 

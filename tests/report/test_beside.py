@@ -85,4 +85,4 @@ def test_what_draws_loads_nothing_of_what_counts():
     code = "import sys, worker.report.page; print(*sys.modules)"
     loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
     assert "matplotlib" in loaded
-    assert not loaded & {"scipy", "pyarrow", "redis", "rq", "worker.assessment", "worker.ledger"}
+    assert not loaded & {"scipy", "pyarrow", "redis", "rq", "worker.assessment", "worker.store"}

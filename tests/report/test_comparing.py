@@ -14,7 +14,6 @@ from tests.promises.world import small_assessment
 from tests.report.at_work import at_work
 from worker.assessment import assess
 from worker.core.posterior import draws
-from worker.ledger import MemoryLedger
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.report.comparing import (
@@ -25,6 +24,7 @@ from worker.report.comparing import (
     page,
     write_comparison,
 )
+from worker.store import MemoryLedger
 
 
 def case_of(folder: Path, n_labels: int = 0, **parts: object) -> Case:

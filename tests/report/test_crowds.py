@@ -17,10 +17,7 @@ from tests.report.crowds import ANIMALS, Crowd, crowd
 from tests.report.examples import EXAMPLES, crowded
 from tests.report.test_page import read
 from worker.core.crowd.agreement import agreement
-from worker.decision import decision
-from worker.judgements.records import Record, Seen, load
-from worker.judgements.rules import Rules, votes_of
-from worker.loop import look
+from worker.findings.decision import decision
 from worker.plan.evaluate_part import EvaluatePlan
 from worker.report.contents import Report, as_json
 from worker.report.contents_people import MOST_R_HAT
@@ -29,6 +26,9 @@ from worker.report.page import page, write_report
 from worker.report.people import annotators, called
 from worker.report.votes import MOST_DISPUTED, MOST_MISTAKES
 from worker.report.votes import agreement as told
+from worker.store.records import Record, Seen, load
+from worker.store.rules import Rules, votes_of
+from worker.turn.loop import look
 
 INFERRED = "{per_item: 3, rule: dawid-skene, gold: {items: gold.csv, rate: 0.2}}"
 RIGHTS = (0.95, 0.9, 0.85, 0.0)  # the last is a spammer

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from worker.evaluating import Evaluation
+from worker.evaluation.evaluating import Evaluation
 from worker.evaluator.asked import Settings
 from worker.evaluator.experiments import Cases, predictor_experiment
 from worker.evaluator.fit_experiment import fit_experiment

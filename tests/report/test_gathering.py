@@ -9,12 +9,12 @@ import pytest
 from tests.report.at_work import AtWork, at_work
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS
 from worker.core.posterior import interval, mean
-from worker.decision import decision
-from worker.evidence import overall
-from worker.loop import look
+from worker.findings.decision import decision
+from worker.findings.evidence import overall
 from worker.report.contents import Report, as_json
 from worker.report.gathering import gather
 from worker.report.page import page
+from worker.turn.loop import look
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OPEN = {"strategy": "assay", "prior": "{kind: empirical}", "stop": "{mrr: {confidence: 0.9999}}"}

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from tests.worker.pool.test_known import assessment_of, labels_of_the_rest, truth_of
 from worker.assessment import Assessment
 from worker.core.posterior import whole
-from worker.judgements.records import Record
 from worker.report.contents import Reliability
 from worker.report.families import families
 from worker.report.reliability import reliability
+from worker.store.records import Record
 
 IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 MAP = "class,superclass\ncat,pet\ndog,pet\ncow,cattle\n"

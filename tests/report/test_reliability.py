@@ -5,10 +5,10 @@ import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS
-from worker.judgements.records import load
-from worker.loop import look
 from worker.report.contents import Reliability
 from worker.report.reliability import reliability
+from worker.store.records import load
+from worker.turn.loop import look
 
 ESTIMATE = {
     "question": "{task: estimate}",

@@ -13,7 +13,7 @@ from tests.promises.world import small_assessment
 from worker.cli.main import cli
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 
 @pytest.fixture

@@ -20,14 +20,14 @@ from tests.contract.test_ledger import in_parallel
 from tests.notices.receiver import receiver
 from tests.promises.world import Killed, small_assessment
 from worker import jobs
-from worker.ledger import Header, MemoryLedger, Standing
 from worker.plan import Plan, stored_plan
 from worker.report import making
 from worker.report.index import entries, is_report_file
 from worker.report.scheduled import due, reports_folder
-from worker.schedule import AGAIN_S, look_around, tend
 from worker.service.office import INDEX, QUEUE, Office
-from worker.service.settings import Settings
+from worker.store import Header, MemoryLedger, Standing
+from worker.store.settings import Settings
+from worker.watcher import AGAIN_S, look_around, tend
 
 Begin = Callable[..., Header]
 HOURLY = {"every": "1h", "keep": 3}

@@ -23,12 +23,12 @@ from tests.bench.turn import header_of
 from tests.live.service import eventually
 from tests.scale.desk import ToldDesk
 from worker.assessment import assess, reopen
-from worker.judgements.records import load
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.replaying import unrepeated_choices
-from worker.schedule import look_around
 from worker.service.office import QUEUE, Office
+from worker.setup.replaying import unrepeated_choices
+from worker.store.records import load
+from worker.watcher import look_around
 
 # For a lease that a server brings back with an older state, and for a machine that is busy.
 PATIENCE_S = 300.0

@@ -4,9 +4,9 @@ import os
 
 from tests.scale.desk import ToldDesk
 from worker.cli.main import cli
-from worker.ledger import Header
 from worker.service import office
 from worker.service.server import connect
+from worker.store import Header
 
 
 def _desk_of(header: Header, known: object) -> ToldDesk:

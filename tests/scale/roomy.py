@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tests.promises.world import small_assessment, write_plan
 from worker.assessment import Assessment, assess
-from worker.ledger import Header
 from worker.plan import load_plan, plan_hash
 from worker.pool import compile_pool
+from worker.store import Header
 
 
 def roomy(folder: Path, stop: str) -> tuple[Assessment, Header]:

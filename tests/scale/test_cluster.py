@@ -19,13 +19,13 @@ from tests.contract.test_ledger_standing import TestStanding
 from tests.promises.world import Step, live_through, new_world, small_assessment
 from tests.scale.servers import Node, cluster, cluster_url, node
 from tests.worker.test_moving import DECISION
-from worker.exported import VERSION, NotMovable
-from worker.ledger import Ledger, ValkeyLedger
-from worker.moving import pack, unpack
 from worker.service.embedded import server
 from worker.service.office import Office
 from worker.service.server import NoServer, UnfitServer, check, connect
-from worker.service.settings import Settings
+from worker.setup.exported import VERSION, NotMovable
+from worker.setup.moving import pack, unpack
+from worker.store import Ledger, ValkeyLedger
+from worker.store.settings import Settings
 
 __all__ = [
     "TestBeginning",

@@ -23,11 +23,11 @@ from tests.scale.desk import ToldDesk
 from tests.scale.roomy import roomy
 from tests.scale.servers import caught_up, cut_off, node, pair, promote
 from worker.assessment import Assessment
-from worker.ledger import Header, ValkeyLedger
-from worker.replaying import replay
 from worker.service.office import Office
 from worker.service.server import connect
-from worker.service.settings import Settings
+from worker.setup.replaying import replay
+from worker.store import Header, ValkeyLedger
+from worker.store.settings import Settings
 
 N_STEPS = 12
 # Of a turn that fills the queue.

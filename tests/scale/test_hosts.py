@@ -14,7 +14,7 @@ from tests.scale.desk import ToldDesk
 from tests.scale.hosts import hosts
 from tests.scale.servers import cluster, cluster_url, node
 from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 N_ASSESSMENTS, N_LABELS = 4, 25
 

@@ -15,7 +15,7 @@ from tests.scale.servers import node, until
 from tests.scale.watched import watched
 from worker.service.office import Office
 from worker.service.server import NoServer, check, connect
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 
 @pytest.fixture

@@ -13,8 +13,6 @@ import pytest
 
 from tests.compat.state import ASSETS
 from worker.errors import PoolChanged, PredictionsError
-from worker.exported import NotMovable
-from worker.moving import LARGEST, take_over
 from worker.pool import open_pool
 from worker.pool.storing import OWN_COLUMNS, sha256_of
 from worker.pool.tables import Wanted, column_names, pieces
@@ -23,7 +21,9 @@ from worker.pool.tables_folder import files_of
 from worker.pool.tables_lines import LONGEST_JSON, LONGEST_LINE
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.setup.exported import NotMovable
+from worker.setup.moving import LARGEST, take_over
+from worker.store.settings import Settings
 
 TEXT = 1 << 20
 

@@ -25,9 +25,6 @@ from worker.cli.doctor import examine
 from worker.cli.main import cli
 from worker.cli.parts import printable
 from worker.errors import NewerPlan, PlanError, PoolChanged, PredictionsError
-from worker.exported import NotMovable, read_export
-from worker.ledger.valkey import keys_of
-from worker.moving import take_over
 from worker.notices import outbox
 from worker.notices.messages import Event
 from worker.notices.stalls import since
@@ -37,10 +34,13 @@ from worker.pool.storing import sha256_of, stat_of
 from worker.pool.tables_folder import files_of, folder_batches
 from worker.report.index import write_index
 from worker.report.scheduled import is_claimed, latest_done, reports_folder
-from worker.schedule import look_around
 from worker.service.embedded import server
 from worker.service.office import QUEUE, Office
-from worker.service.settings import Settings
+from worker.setup.exported import NotMovable, read_export
+from worker.setup.moving import take_over
+from worker.store.settings import Settings
+from worker.store.valkey import keys_of
+from worker.watcher import look_around
 from worker.web.health import workers
 from worker.web.metrics import exposition
 from worker.web.sight import Sight

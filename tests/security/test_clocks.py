@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.web.site import Begun, begin
-from worker.judgements.records import load
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.store.records import load
+from worker.store.settings import Settings
 
 WEEK_US = 7 * 86_400_000_000
 

@@ -23,7 +23,7 @@ from worker.service.connections import LEAST, MOST, OTHER_FILES, most_connection
 from worker.service.embedded import server
 from worker.service.logs import Seldom
 from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 from worker.web import guesses, security
 
 FEW_FILES = 200

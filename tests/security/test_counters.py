@@ -9,14 +9,14 @@ import pytest
 from tests.web.site import Begun, begin
 from worker import jobs
 from worker.errors import Unreadable
-from worker.ledger import Standing
-from worker.moving import pack
-from worker.schedule import look_around
+from worker.report.status import status_of
 from worker.service.embedded import server
 from worker.service.logs import at_work
 from worker.service.office import Office
-from worker.service.settings import Settings
-from worker.status import status_of
+from worker.setup.moving import pack
+from worker.store import Standing
+from worker.store.settings import Settings
+from worker.watcher import look_around
 
 COUNTS = ("revision", "claims", "reading", "wakes")
 WRONG = {"2^53": 2**53, "the largest of the server's": 2**63 - 1, "none": "many", "007": "007"}

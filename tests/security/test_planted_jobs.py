@@ -21,7 +21,7 @@ from tests.notices.receiver import receiver
 from worker.jobs import work
 from worker.service.embedded import server
 from worker.service.office import JOB, QUEUE, Office
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 CALLED: list[object] = []
 

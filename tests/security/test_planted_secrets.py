@@ -20,7 +20,7 @@ from tests.live.pools import SignUp, insects, label_until_stopped
 from tests.live.service import Service, eventually, service
 from worker.service.office import Office
 from worker.service.server import connect
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 pytestmark = pytest.mark.live
 

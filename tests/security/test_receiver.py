@@ -32,7 +32,7 @@ def test_secrets_are_compared_in_constant_time_only(file: str) -> None:
 
 def test_the_secret_travels_in_a_header_and_never_in_an_address() -> None:
     assert SECRET_HEADER.lower().startswith("x-")
-    for path in (ROOT / "worker" / "service" / "serving.py", ROOT / "connector" / "project.py"):
+    for path in (ROOT / "worker" / "web" / "serving.py", ROOT / "connector" / "project.py"):
         assert "?secret" not in path.read_text(encoding="utf-8")
 
 

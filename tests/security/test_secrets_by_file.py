@@ -10,8 +10,8 @@ from connector.errors import MissingSetting, UnusableSecret
 from worker.cli.doctor import Finding, _secrets
 from worker.notices.outbox import NotSent
 from worker.notices.sending import _filled, _secret
-from worker.service.settings import SECRETS, Settings, read_settings
 from worker.service.upkeep import environment
+from worker.store.settings import SECRETS, Settings, read_settings
 from worker.web.security import gate
 
 ROOT = Path(__file__).parents[2]

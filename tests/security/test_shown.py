@@ -12,13 +12,13 @@ import pytest
 from tests.web.site import Begun, begin
 from worker.cli.doctor import Finding, _of_assessment
 from worker.cli.printing import status_text
-from worker.judgements.shown import OTHER_DATA
-from worker.queue.steering import stop
-from worker.replaying import replay
+from worker.report.status import status_of
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.settings import Settings
-from worker.status import status_of
+from worker.setup.replaying import replay
+from worker.setup.steering import stop
+from worker.store.settings import Settings
+from worker.turn.shown import OTHER_DATA
 
 BUDGET = 6
 SWAPPED = ('<Choice value="cat"/>', '<Choice value="cat" alias="dog"/>')

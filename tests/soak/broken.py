@@ -4,7 +4,7 @@ The commit no longer asks whether the record is still what its writer saw, and a
 taken back stays in the tally.
 """
 
-from worker.ledger import valkey
+from worker.store import valkey
 
 _whole = valkey._script
 

@@ -16,7 +16,7 @@ from tests.live.proxy import Moment, Proxy, Trap
 from tests.live.service import Service
 from tests.soak.crew import FAKETIME, Crew
 from tests.soak.relay import Mood, Relay
-from worker.queue.leasing import LEASE_MS
+from worker.turn.leasing import LEASE_MS
 
 HOUR_S = 3600
 NOTHING = "nothing"

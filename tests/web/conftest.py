@@ -9,7 +9,7 @@ import pytest
 
 from tests.web.site import Begun, begin, dashboard, forget
 from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 
 @pytest.fixture

@@ -14,15 +14,15 @@ import uvicorn
 from connector.webhook import receiver
 from tests.fakes import FakeDesk
 from worker.assessment import Assessment, assess
-from worker.ledger import Header, ValkeyLedger
-from worker.loop import advance
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.service.counters import count_webhook
 from worker.service.office import INDEX, Office
-from worker.service.serving import _listen, config_of
+from worker.store import Header, ValkeyLedger
+from worker.turn.loop import advance
 from worker.web.app import website
 from worker.web.security import gate
+from worker.web.serving import _listen, config_of
 from worker.web.sight import Sight
 
 CLASSES = ("cat", "dog", "cow")

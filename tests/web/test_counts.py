@@ -10,15 +10,15 @@ import pytest
 from tests.web.site import Begun
 from tests.web.test_pages import metrics
 from worker.cli.printing import status_text
-from worker.judgements.fates import fates
-from worker.loop import look
+from worker.findings.fates import fates
 from worker.notebook import snapshot
-from worker.queue.steering import stop
 from worker.report.contents import as_json
 from worker.report.gathering import gather
 from worker.report.page import page
+from worker.report.status import status_of
 from worker.service.office import Office
-from worker.status import status_of
+from worker.setup.steering import stop
+from worker.turn.loop import look
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from tests.web.site import Begun, dashboard
-from worker.ledger import ValkeyLedger
 from worker.service.office import Office
+from worker.store import ValkeyLedger
 from worker.web.live import LOOK_S
 
 

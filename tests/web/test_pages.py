@@ -17,13 +17,13 @@ from tests.web.site import SECRET, Begun, begin, dashboard, forget
 from tests.worker.models.models_pool import header_of, plan_of, values_of, write_models
 from worker.cli.printing import status_text
 from worker.pool import compile_pool
-from worker.queue.steering import stop
 from worker.report.gathering import gather
-from worker.schedule import HEARTBEAT
+from worker.report.status import status_of
 from worker.service.counters import count_failure, count_turn, counters
 from worker.service.office import QUEUE, Office
-from worker.service.settings import Settings, read_settings
-from worker.status import status_of
+from worker.setup.steering import stop
+from worker.store.settings import Settings, read_settings
+from worker.watcher import HEARTBEAT
 from worker.web.sight import Sight
 
 

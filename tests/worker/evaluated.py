@@ -10,10 +10,10 @@ import numpy as np
 from connector.labels import Schema
 from tests.fakes import FakeDesk
 from worker.assessment import Assessment, assess
-from worker.ledger import Header, Ledger, MemoryLedger
-from worker.loop import advance, look
 from worker.plan import Plan, load_plan, plan_hash
 from worker.pool import check_question, compile_pool
+from worker.store import Header, Ledger, MemoryLedger
+from worker.turn.loop import advance, look
 
 MOODS = ("anger", "fear", "joy", "sad")
 N_ITEMS, N_VOTES = 120, 4
@@ -58,7 +58,7 @@ class Evaluated:
         return float(np.sqrt(((self.human - self.predicted) ** 2).sum(axis=1) / 2).mean())
 
     def text(self) -> str:
-        from worker.wording import headline
+        from worker.findings.wording import headline
 
         _, belief, verdict = look(self.work, self.ledger)
         return headline(self.work, belief, verdict)

@@ -12,15 +12,15 @@ import pytest
 from worker.assessment import Assessment, assess
 from worker.core.stopping import Verdict
 from worker.core.strategies import NothingLeft
-from worker.decision import compared, decision
 from worker.evaluator.measures import MEASURES
-from worker.evidence import groups
+from worker.findings.decision import compared, decision
+from worker.findings.evidence import groups
+from worker.findings.wording import WORDS, finding, headline
 from worker.formats import percent
-from worker.ledger import Header, Standing
 from worker.plan import load_plan
 from worker.plan.question_part import QuestionPlan
 from worker.pool import compile_pool
-from worker.wording import WORDS, finding, headline
+from worker.store import Header, Standing
 
 
 def assessment(folder: Path, more: str, pool: str = "") -> Assessment:

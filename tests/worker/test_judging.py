@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from tests.worker.evaluated import MOODS, N_ITEMS, N_VOTES, Evaluated, evaluated, write_moods
+from worker.assessment.judging import votes_of_tally
 from worker.core.posterior import whole
 from worker.errors import PlanError
-from worker.judging import votes_of_tally
-from worker.loop import look
 from worker.notebook import snapshot
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool
-from worker.replaying import unrepeated_choices
 from worker.report.gathering import gather
 from worker.report.page import page
-from worker.service.settings import read_settings
+from worker.setup.replaying import unrepeated_choices
 from worker.simulate.cases import Asked, prepare
+from worker.store.settings import read_settings
+from worker.turn.loop import look
 
 WIDTH = 0.15
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from tests.promises.world import small_assessment
-from worker.exported import VERSION, NotMovable
-from worker.ledger import Claim, Header, ValkeyLedger
-from worker.moving import pack, take_over
 from worker.service.embedded import server
 from worker.service.office import Office
 from worker.service.server import connect
-from worker.service.settings import Settings
+from worker.setup.exported import VERSION, NotMovable
+from worker.setup.moving import pack, take_over
+from worker.store import Claim, Header, ValkeyLedger
+from worker.store.settings import Settings
 
 _EVENT = {"id": "report:1", "kind": "report", "text": "a report", "revision": 0, "at": "now"}
 NOTICE = json.dumps({"v": 1, "event": _EVENT, "target": 0, "tries": 0, "next_at": 0, "error": ""})

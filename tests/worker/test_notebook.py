@@ -12,14 +12,14 @@ import pytest
 import worker
 from tests.promises.world import CLASSES, N_ITEMS, World, small_assessment
 from tests.report.crowds import crowd
-from worker.ledger import ValkeyLedger
 from worker.notebook import snapshot
 from worker.report.gathering import gather
+from worker.report.status import status_of
 from worker.service.embedded import server
 from worker.service.office import NoSuchAssessment, Office
 from worker.service.server import NoServer
-from worker.service.settings import Settings
-from worker.status import status_of
+from worker.store import ValkeyLedger
+from worker.store.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 

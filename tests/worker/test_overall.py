@@ -10,13 +10,13 @@ from scipy import special
 from tests.calibration.running import Opened, opened, truth_of
 from tests.calibration.ways import WAYS
 from worker.assessment import Assessment
-from worker.believing import prior_for, scores
+from worker.assessment.believing import prior_for, scores
 from worker.core.belief import Belief, group_share
 from worker.core.empirical import evidence, fit, loss
 from worker.core.hyperparameters import WEAK, Hyperparameters
 from worker.core.moments import moments
 from worker.core.supposing import with_prior
-from worker.evidence import overall
+from worker.findings.evidence import overall
 from worker.simulate.replay import labels, shuffled
 
 N_LABELS, N_DRAWN, TAIL = 320, 1500, 4.0

@@ -6,7 +6,7 @@ import pytest
 from worker.core.belief import Belief
 from worker.core.posterior import mean, whole
 from worker.core.ranking import set_confidence
-from worker.standings import standings
+from worker.findings.ranks import standings
 
 
 def belief(right: list[int], wrong: list[int], size: list[int]) -> Belief:

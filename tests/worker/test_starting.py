@@ -12,11 +12,11 @@ from connector.errors import BadConfig, MissingSetting, UnknownClasses
 from connector.labels import read_schema, write_config
 from worker.cli.printing import pool_text
 from worker.errors import PlanError, PoolChanged
-from worker.ledger import AlreadyStarted, Header
 from worker.plan import plan_hash
 from worker.service.office import Office
-from worker.service.settings import Settings
-from worker.starting import Checked, check_plan, start, start_or_go_on
+from worker.setup.starting import Checked, check_plan, start, start_or_go_on
+from worker.store import AlreadyStarted, Header
+from worker.store.settings import Settings
 
 CSV = "item_id,said,sure,picture,caption,region\n" + "".join(
     f"i{n},{'cat' if n % 2 else 'dog'},0.{5 + n % 5},p{n}.png,about {n},{'ns'[n % 2]}\n"

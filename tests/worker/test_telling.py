@@ -3,16 +3,16 @@
 import pytest
 
 from tests.fakes import FakeDesk
-from worker import telling
-from worker.ledger import MemoryLedger
-from worker.telling import tell_tab
+from worker.store import MemoryLedger
+from worker.turn import announce
+from worker.turn.announce import tell_tab
 
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The clock; a test moves it."""
     clock = [1_000_000.0]
-    monkeypatch.setattr(telling.time, "time", lambda: clock[0])
+    monkeypatch.setattr(announce.time, "time", lambda: clock[0])
     return clock
 
 

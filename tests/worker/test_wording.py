@@ -9,20 +9,20 @@ import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.test_decision import ONE_BAD, all_labelled, assessment, said_after, tally_of
-from worker.claims import WORDS, extreme_among, extreme_claim, how_sure
 from worker.core.question import Question, StopRule
 from worker.core.stopping import PairVerdict, Verdict
+from worker.findings.claims import WORDS, extreme_among, extreme_claim, how_sure
+from worker.findings.ranks import standings
+from worker.findings.wording import finding, guarantee_means, headline, in_short
 from worker.formats import at_most, error, percent, probability, share
-from worker.loop import look
 from worker.notebook import snapshot
 from worker.notices import outbox
 from worker.notices.happenings import note_decisions
 from worker.plan.notify_part import NotifyPlan
 from worker.report.gathering import gather
 from worker.report.page import page
-from worker.service.settings import Settings
-from worker.standings import standings
-from worker.wording import finding, guarantee_means, headline, in_short
+from worker.store.settings import Settings
+from worker.turn.loop import look
 
 SURE = StopRule("mrr", 0.99, 0.95)
 OTHERS = ["8", "5", "2", "9"]

@@ -20,12 +20,12 @@ from connector import local
 from connector.annotator import Annotator, AnnotatorError, sign_up
 from worker.errors import AssayError
 from worker.report.making import make_now
+from worker.report.status import Status, status_of
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.settings import Settings, read_settings
 from worker.service.upkeep import environment, keep_up
-from worker.starting import start
-from worker.status import Status, status_of
+from worker.setup.starting import start
+from worker.store.settings import Settings, read_settings
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "digits"
 PEOPLE = ("ada@example.com", "grace@example.com")

@@ -15,15 +15,15 @@ from connector.errors import ConnectorError
 from connector.settings import label_studio_settings, other_servers, secret
 from connector.webhook import hook_url
 from worker.errors import AssayError
-from worker.judgements.shown import OTHER_DATA, labelling_text
-from worker.ledger import Header
 from worker.notices.outbox import given_up
-from worker.schedule import HEARTBEAT
 from worker.service.embedded import find_binary
 from worker.service.office import Office
 from worker.service.server import check
-from worker.service.serving import RECEIVER
-from worker.service.settings import SECRETS, Settings
+from worker.store import Header
+from worker.store.settings import SECRETS, Settings
+from worker.turn.shown import OTHER_DATA, labelling_text
+from worker.watcher import HEARTBEAT
+from worker.web.serving import RECEIVER
 
 # The oldest that passes the tests of the desk (`make compat`). Before 1.17 there are no personal
 # access tokens: a legacy token is needed.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from worker.plan import Plan
 
 if TYPE_CHECKING:
-    from worker.evaluating import Experiment
+    from worker.evaluation.evaluating import Experiment
 
 
 # Said here and not imported: a command's options are needed by all commands, at every start.
@@ -48,12 +48,12 @@ def evaluate(
     Fits an evaluator, P(prediction | human label), and reports the distribution of a measure. The
     votes are those of `evaluate.human`, or what the running assessment has collected so far.
     """
-    from worker.evaluating import evaluate as experiment_of
-    from worker.evaluator.printing import evaluation_text
+    from worker.evaluation.evaluating import evaluate as experiment_of
+    from worker.evaluation.printing import evaluation_text
     from worker.plan import load_plan
     from worker.plan.evaluate_part import EvaluatePlan
     from worker.pool.remote import localised
-    from worker.service.settings import read_settings
+    from worker.store.settings import read_settings
 
     read = load_plan(plan, for_simulation=True)
     if read.question.task != "evaluate":
@@ -82,7 +82,7 @@ def evaluate(
 def _live(plan: Plan) -> Frequencies:
     """The votes that the plan's own assessment has collected."""
     from worker.assessment import reopen
-    from worker.judging import collected
+    from worker.assessment.judging import collected
     from worker.service.office import NoSuchAssessment
 
     with office_here() as office:

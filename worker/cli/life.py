@@ -18,7 +18,7 @@ from worker.errors import AssayError
 def start(plan: Path, as_json: bool) -> None:
     """Begin the assessment of a PLAN (workers do the rest: see `up`)."""
     from connector.settings import project_page
-    from worker.starting import start as begin
+    from worker.setup.starting import start as begin
 
     with office_here() as office:
         header = begin(plan, office, quiet_if(as_json))
@@ -36,7 +36,7 @@ def start(plan: Path, as_json: bool) -> None:
 def status(assessment: str | None, as_json: bool) -> None:
     """Say what is known so far of an ASSESSMENT (or of all), and whether it is enough."""
     from worker.cli.printing import status_text
-    from worker.status import status_of
+    from worker.report.status import status_of
 
     with office_here() as office:
         if assessment:
@@ -61,7 +61,7 @@ def status(assessment: str | None, as_json: bool) -> None:
 @JSON
 def pause(assessment: str, as_json: bool) -> None:
     """Withdraw the queue of an ASSESSMENT; labels that come in still count."""
-    from worker.queue.steering import pause as now
+    from worker.setup.steering import pause as now
 
     with office_here() as office:
         now(office, assessment)
@@ -80,7 +80,7 @@ def pause(assessment: str, as_json: bool) -> None:
 @JSON
 def resume(assessment: str, more: int, as_json: bool) -> None:
     """Open the queue of a paused or stopped ASSESSMENT again."""
-    from worker.queue.steering import resume as now
+    from worker.setup.steering import resume as now
 
     with office_here() as office:
         now(office, assessment, more)
@@ -92,7 +92,7 @@ def resume(assessment: str, more: int, as_json: bool) -> None:
 @JSON
 def stop(assessment: str, as_json: bool) -> None:
     """End an ASSESSMENT by hand, with a decision that says so."""
-    from worker.queue.steering import stop as now
+    from worker.setup.steering import stop as now
 
     with office_here() as office:
         now(office, assessment)
@@ -106,8 +106,8 @@ def stop(assessment: str, as_json: bool) -> None:
 def export(assessment: str, target: Path | None, as_json: bool) -> None:
     """Write all that is kept of an ASSESSMENT as JSON; pause it first to move it."""
     from worker.assessment import reopen
-    from worker.moving import pack
-    from worker.replaying import export as collect
+    from worker.setup.moving import pack
+    from worker.setup.replaying import export as collect
 
     with office_here() as office:
         work = reopen(office.header(assessment), office.settings.pools)
@@ -134,7 +134,7 @@ def export(assessment: str, target: Path | None, as_json: bool) -> None:
 @JSON
 def bring(file: Path, pool: Path | None, as_json: bool) -> None:
     """Take over the assessment in a FILE that `assay export` wrote; it arrives paused."""
-    from worker.moving import take_over
+    from worker.setup.moving import take_over
 
     with office_here() as office:
         header = take_over(office, file, pool)
@@ -173,7 +173,7 @@ def forget(assessment: str, yes: bool, as_json: bool) -> None:
 def replay(assessment: str, as_json: bool) -> None:
     """Rebuild an ASSESSMENT from Label Studio and its plan, and compare it with what is kept."""
     from worker.cli.printing import replay_text
-    from worker.replaying import replay as rebuild
+    from worker.setup.replaying import replay as rebuild
 
     with office_here() as office:
         case = office.case(assessment)

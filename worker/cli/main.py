@@ -17,7 +17,7 @@ from worker.cli import evaluate, life, processes, report, simulate
 from worker.cli.parts import JSON, PLAN, complain, office_here, quiet_if, show
 from worker.errors import AssayError
 from worker.service.logs import write_logs
-from worker.service.settings import read_settings
+from worker.store.settings import read_settings
 
 
 class _Group(click.Group):
@@ -80,8 +80,8 @@ def init(
     as_json: bool,
 ) -> None:
     """Write a commented plan for a file of PREDICTIONS, or for a project that holds them."""
-    from worker.plan.drafting import draft_plan
-    from worker.project_pool import draft_from_project
+    from worker.setup.drafting import draft_plan
+    from worker.setup.project_pool import draft_from_project
 
     if (predictions is None) == (project is None):
         raise click.UsageError("Name a file of PREDICTIONS, or a project with --project.")
@@ -109,7 +109,7 @@ def init(
 def check(plan: Path, as_json: bool) -> None:
     """Check a PLAN and its predictions, and show what would be assessed."""
     from worker.cli.printing import pool_text
-    from worker.starting import check_plan
+    from worker.setup.starting import check_plan
 
     checked = check_plan(plan, read_settings().pools, quiet_if(as_json), office_here)
     for warning in checked.warnings:

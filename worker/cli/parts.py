@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from worker.service.logs import Format, are_json, write_logs
-from worker.service.settings import read_settings
+from worker.store.settings import read_settings
 
 if TYPE_CHECKING:
     from worker.service.office import Office

@@ -11,17 +11,17 @@ from rich.console import Console
 from rich.table import Table
 
 from connector.settings import project_page
-from worker.claims import WORDS
+from worker.assessment.several import several
 from worker.cli.doctor import Finding
+from worker.findings.annotating import waiting_text
+from worker.findings.claims import WORDS
+from worker.findings.fates import given_up_text
+from worker.findings.rivals import question_of_models
 from worker.formats import share
-from worker.judgements.annotating import waiting_text
-from worker.judgements.fates import given_up_text
-from worker.models.rivals import question_of_models
-from worker.models.several import several
 from worker.plan import Plan
 from worker.pool import Pool
-from worker.replaying import Replay
-from worker.status import Status
+from worker.report.status import Status
+from worker.setup.replaying import Replay
 
 WIDTH = 100
 # Longer tables help nobody in a terminal; --json has every group.

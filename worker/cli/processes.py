@@ -11,7 +11,7 @@ import click
 
 from connector.settings import is_address
 from worker.cli.parts import LOGS, office_here, say
-from worker.service.settings import ONE_THREAD
+from worker.store.settings import ONE_THREAD
 
 PORT = click.IntRange(0, 65535)
 SECONDS = click.FloatRange(min=0.05)
@@ -45,7 +45,7 @@ def worker(burst: bool) -> None:
 @LOGS
 def watch(every: float) -> None:
     """Ask for a turn of every assessment every few seconds: the truth, webhooks or not."""
-    from worker.schedule import watch as keep_watch
+    from worker.watcher import watch as keep_watch
 
     stop = _stop_event()
     with office_here() as office:
@@ -83,7 +83,7 @@ PUBLIC_URL = click.option(
 @LOGS
 def serve(host: str, port: int, public_url: str | None) -> None:
     """Receive Label Studio's webhooks, and show the dashboard, /metrics and /readyz."""
-    from worker.service.serving import serve as receive
+    from worker.web.serving import serve as receive
 
     with office_here() as office:
         receive(office, host, port, public_url, say)
@@ -115,10 +115,10 @@ def up(
     plan: Path | None, workers: int, host: str, port: int, public_url: str | None, every: float
 ) -> None:
     """Run everything on this machine until Ctrl-C; with a PLAN, begin it or go on with it."""
-    from worker.service.serving import port_is_free
     from worker.service.upkeep import environment, keep_up
-    from worker.starting import start_or_go_on
+    from worker.setup.starting import start_or_go_on
     from worker.web.security import gate
+    from worker.web.serving import port_is_free
 
     stop = _stop_event()
     gate(host, public_url)  # without its token the receiver would end again and again

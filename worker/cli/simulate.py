@@ -209,9 +209,9 @@ def _run(
     plan: Path, asked: Asked, n_runs: int, n_processes: int | None, over_rq: bool
 ) -> tuple[list[Case], list[list[Run]]]:
     """Prepare, take the runs, and return those that are finished, by case."""
-    from worker.service.settings import read_settings
     from worker.simulate import spread
     from worker.simulate.cases import prepare
+    from worker.store.settings import read_settings
 
     cases = prepare(plan, read_settings().pools, asked)
     _check_numbers(cases, asked)

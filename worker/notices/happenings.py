@@ -11,12 +11,12 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from worker.ledger import Ledger, Standing
 from worker.notices import outbox
 from worker.notices.messages import Event
 from worker.notices.stalls import since, stalls
 from worker.plan import Plan
 from worker.plan.report_part import seconds_of
+from worker.store import Ledger, Standing
 
 # Label Studio is restarted now and then; a turn that fails meanwhile is nobody's trouble.
 LASTS_S = 10.0

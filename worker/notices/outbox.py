@@ -14,10 +14,10 @@ from random import Random
 from typing import Any
 
 from worker.errors import AssayError
-from worker.ledger import Ledger
 from worker.notices.messages import Event
 from worker.plan import Plan
 from worker.plan.notify_part import NotifyPlan
+from worker.store import Ledger
 
 # Eight tries within about an hour: 30 s after the first one, then twice as long each time.
 TRIES = 8

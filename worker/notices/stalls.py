@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from worker.judgements.fates import open_tasks
-from worker.ledger import Ledger, Standing
+from worker.findings.fates import open_tasks
 from worker.notices.messages import Event
+from worker.store import Ledger, Standing
 
 # A queue is empty for moments between a label and the next import; for so long it should not be.
 EMPTY_S = 600.0

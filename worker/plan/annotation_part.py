@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from worker.judgements.rules import Rules
 from worker.plan.fields import FileAnywhere, Mistakes, Name, Number, PlanPart, Whole
+from worker.store.rules import Rules
 
 Rule = Literal["first", "majority", "dawid-skene", "frequencies"]
 

@@ -28,7 +28,7 @@ class KnownLabels:
     """The labels that a pool begins with.
 
     n_items: (C,) items of each cell that are known; their rows are the cell's first ones.
-    tally: how often each label was given; keys as of `worker.judgements.changes.tally_key`, all of
+    tally: how often each label was given; keys as of `worker.store.changes.tally_key`, all of
         epoch 0.
     """
 

@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.claims import WORDS
 from worker.core.belief import Belief, group_labelled, group_size
 from worker.core.posterior import draws, draws_of_whole, interval, mean, whole
 from worker.errors import AssayError
-from worker.evidence import tells_whole
 from worker.files import write_whole
-from worker.ledger import Header, Ledger
-from worker.loop import look
+from worker.findings.claims import WORDS
+from worker.findings.evidence import tells_whole
+from worker.findings.wording import headline
 from worker.report.contents import Interval
 from worker.report.templating import template
-from worker.wording import headline
+from worker.store import Header, Ledger
+from worker.turn.loop import look
 
 VERSION = 1
 Floats = NDArray[np.float64]
@@ -78,7 +78,7 @@ class Comparison:
 
     groups: those with items in both, by name, the greatest fall from A to B first.
     overall: the groups' values weighted by their shares of each pool; None where the labels of one
-        side tell of some groups only (`worker.evidence.overall`).
+        side tell of some groups only (`worker.findings.evidence.overall`).
     """
 
     version: int

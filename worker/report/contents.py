@@ -13,7 +13,7 @@ from worker.report.contents_people import Agreement, Annotator, Confusions, Disp
 
 if TYPE_CHECKING:
     from worker.evaluator.experiments import PredictorExperiment
-    from worker.months.changing import Continuation
+    from worker.findings.changing import Continuation
 
 VERSION = 1
 
@@ -198,7 +198,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What became of the pool's items, as `worker.judgements.fates.Fates` says.
+    """What became of the pool's items, as `worker.findings.fates.Fates` says.
 
     foreign_tasks: tasks of the project that are not ours.
     gold: answered gold items (by `majority`: those with one); they are outside the pool. None if
@@ -273,7 +273,7 @@ class Report:
     r_hat: float | None = None  # of the draws of the items' classes, where they are inferred
     evaluation: PredictorExperiment | None = None  # of the task evaluate
     evaluation_text: tuple[str, ...] = ()  # what is confused with what
-    models: dict[str, Any] | None = None  # `worker.models.rivals.models_of`, of several models
+    models: dict[str, Any] | None = None  # `worker.findings.rivals.models_of`, of several models
     shortlist: dict[str, Any] | None = None  # of identify: `evidence.among_row`
     parents: tuple[Family, ...] = ()
     parents_are: str = ""  # site, superclass, or the column's name

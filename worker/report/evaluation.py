@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from worker.evaluating import Evaluation
+from worker.evaluation.evaluating import Evaluation
 from worker.evaluator.experiments import PredictorExperiment
 from worker.evaluator.fit_experiment import FitExperiment
 from worker.evaluator.texts import confusions, headline, modes, remarks

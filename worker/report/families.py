@@ -12,10 +12,10 @@ from worker.core.belief import Belief
 from worker.core.between import between, labels_worth
 from worker.core.curve import places, right_answers
 from worker.core.posterior import interval, mean
-from worker.judgements.item_classes import Answered, answered
-from worker.judgements.records import Record
+from worker.findings.item_classes import Answered, answered
 from worker.report.contents import Apart, Family, Interval, Reliability
 from worker.report.reliability import against_scores, inner_bounds
+from worker.store.records import Record
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

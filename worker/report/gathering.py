@@ -13,20 +13,19 @@ from numpy.typing import NDArray
 
 from connector.settings import people_url
 from worker.assessment import Assessment
-from worker.claims import WORDS
 from worker.core.belief import Belief, group_share, group_size
 from worker.core.confusion import confusion_mean
 from worker.core.entries import confusion_interval
 from worker.core.mixing import mixed
 from worker.core.stopping import Verdict
-from worker.decision import question_of, rule_of, versions
-from worker.evidence import among_rows, group_rows, overall, pair_rows, rounded
+from worker.findings.changing import continuation
+from worker.findings.claims import WORDS
+from worker.findings.decision import question_of, rule_of, versions
+from worker.findings.evidence import among_rows, group_rows, overall, pair_rows, rounded
+from worker.findings.ranks import standings
+from worker.findings.rivals import models_of
+from worker.findings.wording import finding, guarantee_means, headline
 from worker.formats import probability
-from worker.judgements.snapshots import taken_together
-from worker.ledger import Header, Ledger
-from worker.loop import seen_in
-from worker.models.rivals import models_of
-from worker.months.changing import continuation
 from worker.plan import Plan
 from worker.report import contents
 from worker.report.contents_people import Agreement, Annotator
@@ -36,8 +35,9 @@ from worker.report.progress import changes, forecast, progress, to_be_had
 from worker.report.reliability import reliability
 from worker.report.votes import agreement, confusions, disputed, inferred
 from worker.report.words import chances_text, glossary, progress_name, question_text, rule_text
-from worker.standings import standings
-from worker.wording import finding, guarantee_means, headline
+from worker.store import Header, Ledger
+from worker.store.snapshots import taken_together
+from worker.turn.loop import seen_in
 
 if TYPE_CHECKING:
     from worker.evaluator.experiments import PredictorExperiment

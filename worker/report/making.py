@@ -15,7 +15,6 @@ from pathlib import Path
 
 from connector.errors import ConnectorError
 from worker.assessment import reopen
-from worker.ledger import Header, Ledger
 from worker.notices import outbox
 from worker.notices.messages import Event
 from worker.plan import stored_plan
@@ -25,6 +24,7 @@ from worker.report.index import latest_before, prune, stem_of, write_index
 from worker.report.scheduled import CLAIM_S, is_claimed, latest_done, reports_folder
 from worker.report.slots import Slot
 from worker.service.office import Office, desk_of
+from worker.store import Header, Ledger
 
 Writer = Callable[[Report, Path, str], Path]
 

@@ -10,15 +10,15 @@ from statistics import median
 
 from connector.labels import Judgement
 from worker.assessment import Assessment
-from worker.judgements.annotating import gold_answered
-from worker.judgements.fates import fates
-from worker.judgements.item_classes import likeliest_classes
-from worker.judgements.records import Record
-from worker.judgements.rules import votes_of
-from worker.ledger import Ledger, Standing
+from worker.findings.annotating import gold_answered
+from worker.findings.fates import fates
+from worker.findings.item_classes import likeliest_classes
 from worker.report.contents import Items, Rejected
 from worker.report.contents_people import Annotator
 from worker.report.votes import GoldVotes, gold_votes, inferred, qualities
+from worker.store import Ledger, Standing
+from worker.store.records import Record
+from worker.store.rules import votes_of
 
 _HOUR_US = 3_600_000_000
 N_REJECTED = 100

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from worker.assessment import Assessment
+from worker.assessment.outcomes import n_labelled
+from worker.assessment.queueing import pending_cells, unclaimed_cells
+from worker.assessment.resolving import is_plain
 from worker.core.belief import Belief, group_labelled
 from worker.core.foreseeing import labels_missing
 from worker.core.schedule import POINTS
 from worker.core.stopping import Verdict
+from worker.findings.wording import finding
 from worker.formats import probability
-from worker.judgements.outcomes import n_labelled
-from worker.judgements.resolving import is_plain
-from worker.ledger import Standing
-from worker.queue.queueing import pending_cells, unclaimed_cells
 from worker.report.contents import Changes, Forecast, Group, Moved, Point
-from worker.wording import finding
+from worker.store import Standing
 
 N_POINTS = 16
 N_POINTS_IN_DOUBT = 6  # of votes that contradict each other: each point infers twice

@@ -11,11 +11,11 @@ from worker.assessment import Assessment
 from worker.core.belief import Belief
 from worker.core.curve import Places, curve_of, places, right_answers
 from worker.core.marginals import narrowest
-from worker.judgements.item_classes import Answered, answered
-from worker.judgements.records import Record
+from worker.findings.item_classes import Answered, answered
 from worker.plan.group_spec import GroupBy, group_factors
 from worker.pool.groups import equal_mass_thresholds
 from worker.report.contents import Bin, CurvePoint, Interval, Reliability
+from worker.store.records import Record
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -7,11 +7,11 @@ from datetime import datetime
 from pathlib import Path
 
 from worker.errors import PlanError
-from worker.ledger import Header, Standing
 from worker.plan import Plan, stored_plan
 from worker.plan.fields import beside
 from worker.report.slots import Slot, slot_of
 from worker.service.office import REPORT_TIMEOUT_S, Office
+from worker.store import Header, Standing
 
 # Longer than the job may run, so that two never write the report of one slot at the same time.
 CLAIM_S = REPORT_TIMEOUT_S + 15.0

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.assessment import Assessment
+from worker.assessment.ratings import answers
+from worker.assessment.resolving import Resolved
 from worker.core.crowd.agreement import agreement as krippendorff
 from worker.core.crowd.quality import confusion_interval
-from worker.evidence import rounded
-from worker.judgements.changes import tally_key
-from worker.judgements.ratings import answers
-from worker.judgements.records import Record
-from worker.judgements.resolving import Resolved
-from worker.judgements.rules import votes_of
+from worker.findings.evidence import rounded
 from worker.report.contents_people import Agreement, Confusions, Disputed, Mistake, OwnConfusion
+from worker.store.changes import tally_key
+from worker.store.records import Record
+from worker.store.rules import votes_of
 
 MOST_COUNTS = 2_000_000  # items x classes that are resampled: it takes seconds
 MOST_DISPUTED = 20

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worker.assessment import Assessment
-from worker.claims import WORDS, listed, needs_the_right_set, within_text
+from worker.findings.annotating import annotation_text
+from worker.findings.claims import WORDS, listed, needs_the_right_set, within_text
+from worker.findings.rivals import question_of_models
+from worker.findings.wording import noun_of
 from worker.formats import percent
-from worker.judgements.annotating import annotation_text
-from worker.models.rivals import question_of_models
-from worker.wording import noun_of
 
 _GLOSSARY = {
     "posterior": (

@@ -23,14 +23,14 @@ from connector.labels import Schema
 from connector.port import Desk
 from connector.settings import label_studio_settings
 from worker.assessment import Assessment, reopen
+from worker.assessment.ratings import answers
 from worker.errors import AssayError, Unreadable
-from worker.judgements.ratings import answers
-from worker.ledger import Header, Ledger, ValkeyLedger
-from worker.ledger.valkey import keys_of
 from worker.plan import stored_plan
-from worker.queue.borrowing import Claimed
 from worker.service.server import connect
-from worker.service.settings import Settings
+from worker.store import Header, Ledger, ValkeyLedger
+from worker.store.settings import Settings
+from worker.store.valkey import keys_of
+from worker.turn.borrowing import Claimed
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ REPORT_JOB = "worker.jobs.report"
 DELIVER_JOB = "worker.jobs.deliver"
 JOB_TIMEOUT_S = 180
 REPORT_TIMEOUT_S = 60
-# Longer than a turn that hangs keeps its lease (worker/queue/leasing.py); one that finds its keys
+# Longer than a turn that hangs keeps its lease (worker/turn/leasing.py); one that finds its keys
 # gone imports nothing more.
 TURN_ENDS_S = 30.0
 

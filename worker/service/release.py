@@ -1,6 +1,6 @@
 """What a worker that died was at is free for others at once, where somebody saw it die.
 
-Elsewhere its lease runs out by itself (`worker.queue.leasing`).
+Elsewhere its lease runs out by itself (`worker.turn.leasing`).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from worker.files import write_whole
 from worker.service.embedded import ensure_running
 from worker.service.office import Office
 from worker.service.release import PROCESS, new_name, release
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 # A child that dies at once is started again ever more slowly, so that a lasting fault (a port that
 # is taken) neither floods the log nor the machine.

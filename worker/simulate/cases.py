@@ -16,17 +16,17 @@ from pydantic import ValidationError
 from worker.assessment import Assessment, assess
 from worker.core.strategies import numbered
 from worker.errors import PlanError
-from worker.months.since import with_earlier
 from worker.nearest import listed
 from worker.plan import Plan, load_plan
 from worker.plan.mistakes import sentences
 from worker.plan.source import read_yaml
 from worker.pool import Pool, check_question, compile_pool, fetch_beside, open_pool
 from worker.pool.truth import read_truth
-from worker.service.settings import read_settings
+from worker.setup.since import with_earlier
 from worker.simulate.measuring import Measures
 from worker.simulate.replay import replay
 from worker.simulate.truths import Ints, outcomes
+from worker.store.settings import read_settings
 
 _FOR_SIMULATION = {"for_simulation": True}
 

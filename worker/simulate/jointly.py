@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from worker.assessment import Assessment
+from worker.assessment.outcomes import Counts
 from worker.core.belief import Belief
 from worker.core.drawing import dirichlets
 from worker.core.schedule import is_refit, stage
 from worker.core.strategies import NothingLeft
 from worker.core.views import NONE_RIGHT, plausible_shares
-from worker.judgements.outcomes import Counts
 from worker.simulate.truths import Ints, Rng
 
 _STRENGTH = 8.0  # pseudo-counts of a made-up cell: how near it is to what the scores say

@@ -18,7 +18,7 @@ from worker.core.question import Question
 from worker.core.ranking import mrr, ranking
 from worker.core.schedule import is_look, n_looks_before, stage
 from worker.core.stopping import Reason, is_far_from_holding
-from worker.findings.against_truth import Found, held
+from worker.simulate.against_truth import Found, held
 from worker.simulate.findings import is_right, pooled_error, rms_error
 
 Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ class Run:
     pooled: at `Measures.at`: how far what is said of the whole pool is from its value `whole`; none
         where there is no such value (confusion, tpr, several models).
     held: at `Measures.at` and at the stop (labels 0), of everything that is published: labels,
-        what it is (`worker.findings.against_truth`), how probable it was said to be (summed), how
+        what it is (`worker.simulate.against_truth`), how probable it was said to be (summed), how
         much of it came true, and of how many.
     """
 

@@ -26,9 +26,9 @@ from connector.tethered import tie_to
 from worker.errors import AssayError
 from worker.pool import publish
 from worker.service.office import Office
-from worker.service.settings import ONE_THREAD
 from worker.simulate.cases import Case, replay_run
 from worker.simulate.measuring import Run, as_run
+from worker.store.settings import ONE_THREAD
 
 Runs = Generator[tuple[int, Run], None, None]
 

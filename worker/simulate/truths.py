@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.believing import scores
+from worker.assessment.believing import scores
+from worker.assessment.continuing import drawn_prior
 from worker.core.belief import Belief
 from worker.core.confusion import confusion_mean
 from worker.core.drawing import dirichlets, draw_cells
@@ -17,7 +18,6 @@ from worker.core.empirical import prior_of
 from worker.core.hyperparameters import Hyperparameters
 from worker.core.posterior import mean
 from worker.core.supposing import with_prior, with_tally
-from worker.months.continuing import drawn_prior
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

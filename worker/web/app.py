@@ -27,9 +27,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from worker.errors import AssayError
-from worker.queue import steering
 from worker.report.index import report_file
 from worker.report.templating import policy
+from worker.setup import steering
 from worker.web.frame import Frame, form_of
 from worker.web.health import unready
 from worker.web.live import Feed

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from redis.exceptions import RedisError
 from rq import Worker
 
-from worker.schedule import HEARTBEAT
 from worker.service.office import Office
+from worker.watcher import HEARTBEAT
 
 # An idle worker gives a sign every 15 s; RQ itself forgets one that was killed after 90 s.
 SILENT_S = 60.0

@@ -15,10 +15,10 @@ from prometheus_client.core import (
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
+from worker.assessment.outcomes import n_labelled
 from worker.errors import AssayError
-from worker.judgements.outcomes import n_labelled
+from worker.report.status import Status
 from worker.service.counters import BOUNDS_S, Counters
-from worker.status import Status
 from worker.web.health import SILENT_S
 from worker.web.sight import Crew, Sight, Traffic
 

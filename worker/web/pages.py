@@ -12,19 +12,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from connector.settings import project_page
 from worker.assessment import Assessment
-from worker.claims import WORDS, sure_text
+from worker.findings.annotating import waiting_text
+from worker.findings.claims import WORDS, sure_text
+from worker.findings.fates import given_up_text
+from worker.findings.wording import guarantee_means
 from worker.formats import error, percent
 from worker.formats import share as share_of
-from worker.judgements.annotating import waiting_text
-from worker.judgements.fates import given_up_text
 from worker.report.index import pages
-from worker.status import Status
+from worker.report.status import Status
 from worker.web.health import SILENT_S
 from worker.web.sight import Crew, Sight, Traffic
-from worker.wording import guarantee_means
 
 # A running assessment that nobody read for so long stands still.
-# Of many that are quiet each is read once a minute (worker.schedule).
+# Of many that are quiet each is read once a minute (worker.watcher).
 UNREAD_S = 90.0
 # More rows make a page slow on a phone; the JSON has all.
 MOST_GROUPS = 1000

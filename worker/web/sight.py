@@ -12,12 +12,12 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from worker.assessment import Assessment, reopen
-from worker.judgements.fates import open_tasks
-from worker.ledger import Standing
+from worker.findings.fates import open_tasks
 from worker.report.scheduled import reports_folder
+from worker.report.status import Status, status_of
 from worker.service.counters import Counters, counters
 from worker.service.office import QUEUE, Office, readable
-from worker.status import Status, status_of
+from worker.store import Standing
 from worker.web.health import WorkerSeen, is_watched, workers
 
 # What moves without any label (ages, heartbeats) is looked at anew this often.

@@ -14,7 +14,7 @@ from tests.promises.world import CLASSES, small_assessment
 from worker.cli.main import cli
 from worker.service.embedded import server
 from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 DIGITS = Path(__file__).parents[3] / "samples" / "digits"
 CSV = "item_id,predicted,score,text\n" + "".join(

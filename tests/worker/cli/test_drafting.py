@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from worker.errors import DraftingError, PredictionsError
 from worker.plan import Plan, load_plan
-from worker.plan.drafting import draft_plan
 from worker.pool import check_question, compile_pool
+from worker.setup.drafting import draft_plan
 
 
 def write(path: Path, columns: dict[str, list[Any]]) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.crowds import crowd
-from worker.judgements.annotating import (
+from worker.findings.annotating import (
     annotation_text,
     gold_answered,
     ordinal,

@@ -13,9 +13,9 @@ from worker.assessment import Assessment, assess
 from worker.core.posterior import mean
 from worker.core.schedule import POINTS
 from worker.core.stopping import Verdict
-from worker.judgements.changes import tally_key
 from worker.plan import load_plan
 from worker.pool import compile_pool
+from worker.store.changes import tally_key
 
 LEFT, N_LABELS = 50, 60
 

@@ -11,8 +11,10 @@ import pytest
 from connector.errors import NotFound, Unreachable
 from connector.labels import Look
 from tests.fakes import FakeDesk
-from worker.judgements.changes import Change, tally_key
-from worker.judgements.reading import (
+from worker.store import Claim, Header, MemoryLedger
+from worker.store.changes import Change, tally_key
+from worker.store.rules import Rules
+from worker.turn.sync import (
     ATTEMPTS,
     BATCH,
     OVERLAP_US,
@@ -24,8 +26,6 @@ from worker.judgements.reading import (
     sweep_is_due,
     take_stock,
 )
-from worker.judgements.rules import Rules
-from worker.ledger import Claim, Header, MemoryLedger
 
 RULES = Rules()
 HEADER = Header("a", "", "", "", "", "", (0, 0), 1, "", "answer", "text", ("cat",), "")

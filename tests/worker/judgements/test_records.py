@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from connector.labels import Judgement, Look, Status
 from worker.errors import AssayError
-from worker.judgements.changes import Edit, change, tally_key
-from worker.judgements.records import (
+from worker.store.changes import Edit, change, tally_key
+from worker.store.records import (
     Record,
     Seen,
     State,
@@ -24,7 +24,7 @@ from worker.judgements.records import (
     looked_at,
     lost,
 )
-from worker.judgements.rules import Rules, votes_of
+from worker.store.rules import Rules, votes_of
 
 ASSETS = Path(__file__).parents[2] / "assets"
 RULES = Rules()

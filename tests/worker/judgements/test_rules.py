@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connector.labels import Judgement
-from worker.judgements.rules import Rules, frequencies, named_votes, tied, votes_of
+from worker.store.rules import Rules, frequencies, named_votes, tied, votes_of
 
 MAJORITY = Rules("majority", per_item=3, per_item_max=5)
 CROWD = Rules("dawid-skene", per_item=3, per_item_max=3)

@@ -12,14 +12,14 @@ import pytest
 
 from tests.promises.world import CLASSES, N_ITEMS, small_assessment
 from worker.assessment import Assessment
+from worker.assessment.queueing import answered_enough, n_missing, pending_cells, unclaimed_cells
 from worker.core.belief import group_labelled
 from worker.core.posterior import interval, mean
 from worker.core.schedule import POINTS
 from worker.errors import AssayError
-from worker.judgements.changes import tally_key
-from worker.ledger import Standing, Unsettled
-from worker.queue.filling import choose
-from worker.queue.queueing import answered_enough, n_missing, pending_cells, unclaimed_cells
+from worker.store import Standing, Unsettled
+from worker.store.changes import tally_key
+from worker.turn.refill import choose
 
 GOLD = "item_id,text,label\n" + "".join(
     f"gold-{n},the picture of gold-{n},{CLASSES[n % 3]}\n" for n in range(4)

@@ -17,19 +17,19 @@ from worker.assessment import assess
 from worker.cli.printing import pool_text
 from worker.core.posterior import mean
 from worker.errors import PlanError, PredictionsError
-from worker.ledger import MemoryLedger
-from worker.loop import advance, look
+from worker.findings.wording import headline
 from worker.plan import Plan, load_plan
 from worker.pool import check_question, compile_pool
 from worker.pool.truth import read_truth
-from worker.replaying import replay
 from worker.report.gathering import gather
 from worker.report.page import write_report
+from worker.setup.replaying import replay
 from worker.simulate.jointly import all_counted
 from worker.simulate.measuring import Measures
 from worker.simulate.replay import replay as simulated
 from worker.simulate.truths import outcomes
-from worker.wording import headline
+from worker.store import MemoryLedger
+from worker.turn.loop import advance, look
 
 TWO = {"old": 0.6, "new": 0.85}
 COMPARE = {"task": "compare"}

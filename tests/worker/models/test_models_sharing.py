@@ -28,20 +28,20 @@ from worker.assessment import Assessment, assess
 from worker.core.posterior import interval, mean
 from worker.core.strategies import NothingLeft
 from worker.errors import PredictionsError
-from worker.judgements.changes import tally_key
-from worker.ledger import MemoryLedger
-from worker.loop import advance
 from worker.plan import Plan
 from worker.pool import compile_pool, open_pool
 from worker.pool.models import SHARED, models_from
 from worker.pool.truth import read_truth
-from worker.replaying import export, replay
 from worker.report.gathering import gather
+from worker.setup.replaying import export, replay
 from worker.simulate.jointly import all_counted
 from worker.simulate.measuring import Measures
 from worker.simulate.replay import labels, shuffled
 from worker.simulate.replay import replay as simulated
 from worker.simulate.truths import outcomes
+from worker.store import MemoryLedger
+from worker.store.changes import tally_key
+from worker.turn.loop import advance
 
 IDENTIFY = {"task": "identify"}
 BY_REGION = {"task": "compare", "where": "groups"}

@@ -21,12 +21,20 @@ from worker.assessment import assess, reopen
 from worker.core.belief import group_labelled
 from worker.core.history import believed_share
 from worker.core.posterior import interval, mean
-from worker.decision import decision
 from worker.errors import PlanError, PoolChanged
-from worker.ledger import ValkeyLedger
-from worker.loop import look
-from worker.months.changing import continuation
-from worker.months.since import (
+from worker.findings.changing import continuation
+from worker.findings.decision import decision
+from worker.plan import load_plan, plan_hash, stored_plan
+from worker.pool import check_source, compile_pool, open_pool
+from worker.pool.truth import read_truth
+from worker.report.csv import groups_csv
+from worker.report.gathering import gather
+from worker.report.page import page
+from worker.report.status import status_of
+from worker.service.office import Office
+from worker.setup.moving import pack
+from worker.setup.replaying import export, unrepeated_choices
+from worker.setup.since import (
     Earlier,
     NotContinuable,
     continue_with,
@@ -36,19 +44,11 @@ from worker.months.since import (
     taken_over,
     with_earlier,
 )
-from worker.moving import pack
-from worker.plan import load_plan, plan_hash, stored_plan
-from worker.pool import check_source, compile_pool, open_pool
-from worker.pool.truth import read_truth
-from worker.replaying import export, unrepeated_choices
-from worker.report.csv import groups_csv
-from worker.report.gathering import gather
-from worker.report.page import page
-from worker.service.office import Office
-from worker.service.settings import Settings
+from worker.setup.starting import check_plan
 from worker.simulate.cases import Asked, prepare, replay_run
-from worker.starting import check_plan
-from worker.status import status_of
+from worker.store import ValkeyLedger
+from worker.store.settings import Settings
+from worker.turn.loop import look
 
 WAYS = {"strategy": "assay", "prior": "{kind: empirical}", "stop": "{mrr: {confidence: 0.9999}}"}
 N_THEN, N_NOW = 40, 25

@@ -13,9 +13,9 @@ import pytest
 
 from worker.errors import PoolChanged, PredictionsError
 from worker.plan import Plan, load_plan
-from worker.plan.drafting import draft_plan
 from worker.pool import check_source, compile_pool, read_truth
 from worker.pool.tables import column_names, first_rows
+from worker.setup.drafting import draft_plan
 from worker.simulate.cases import Asked, prepare
 
 RESULTS: list[dict[str, Any]] = [

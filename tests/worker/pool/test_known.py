@@ -15,16 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.assessment import Assessment, assess
+from worker.assessment.queueing import unclaimed_cells
 from worker.core.anytime.guarantee import ends
 from worker.core.belief import group_right, group_size, unlabelled
 from worker.core.posterior import interval, mean
-from worker.ledger.contract import Standing
 from worker.plan import Plan
 from worker.plan.project_part import ID, LABEL, PREDICTED, SCORE
 from worker.pool import compile_pool
 from worker.pool.known import labels_of_rows, set_apart
-from worker.queue.filling import choose
-from worker.queue.queueing import unclaimed_cells
+from worker.store.contract import Standing
+from worker.turn.refill import choose
 
 IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 CLASSES = ("cat", "dog", "cow")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.believing import first_belief
+from worker.assessment.believing import first_belief
+from worker.assessment.outcomes import outcomes
 from worker.errors import PlanError, PoolChanged, PredictionsError
-from worker.judgements.outcomes import outcomes
 from worker.plan import Plan
 from worker.pool import (
     Pool,

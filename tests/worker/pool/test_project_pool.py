@@ -11,13 +11,13 @@ import pytest
 from connector import existing
 from connector.existing import ExistingProject, ExistingTask, Prediction
 from connector.labels import Judgement, write_config
-from worker import project_pool
 from worker.errors import PlanError, PredictionsError
 from worker.plan import Plan, load_plan, plan_hash, stored_plan
-from worker.plan.drafting import draft_for_project
 from worker.plan.project_part import ID, LABEL, PREDICTED, SCORE
 from worker.pool import compile_pool
-from worker.project_pool import ProjectPool, read_project, settled_plan
+from worker.setup import project_pool
+from worker.setup.drafting import draft_for_project
+from worker.setup.project_pool import ProjectPool, read_project, settled_plan
 
 CONFIG = write_config(["cat", "dog"], ["text"], "answer")
 

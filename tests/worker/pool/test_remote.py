@@ -11,12 +11,12 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from worker.assessment import assess, reopen
 from worker.errors import PlanError, PoolChanged
-from worker.ledger import Header
 from worker.plan import Plan, load_plan, plan_hash
 from worker.plan.addresses import address, shown
 from worker.pool import check_source, compile_pool, fetch_pool, publish, read_truth
 from worker.pool.remote import StoreFailed, fetched
-from worker.service.settings import read_settings
+from worker.store import Header
+from worker.store.settings import read_settings
 
 ROWS = "item_id,said,sure,text,truth\n" + "".join(
     f"i{i},{'cat' if i % 2 else 'dog'},0.{i % 9 + 1},t{i},cat\n" for i in range(40)

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from worker.believing import first_belief
+from worker.assessment.believing import first_belief
+from worker.assessment.outcomes import outcomes
 from worker.errors import PlanError, PredictionsError
-from worker.judgements.outcomes import outcomes
 from worker.plan import load_plan, plan_hash, stored_plan
 from worker.pool import Pool, compile_pool
 from worker.pool.sources import check_source

@@ -21,9 +21,9 @@ from tests.promises.world import (
 )
 from tests.scale.roomy import roomy
 from worker.assessment import Assessment
-from worker.ledger import Header, MemoryLedger
-from worker.queue.strays import strays
-from worker.replaying import replay, unrepeated_choices
+from worker.setup.replaying import replay, unrepeated_choices
+from worker.store import Header, MemoryLedger
+from worker.turn.strays import strays
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from tests.contract.ledgers import header_of
 from tests.fakes import FakeDesk
-from worker.ledger import MemoryLedger
-from worker.queue.borrowing import borrow, hand_back
+from worker.store import MemoryLedger
+from worker.turn.borrowing import borrow, hand_back
 
 THEIRS = {"sampling": "Sequential sampling", "model_version": "v1"}
 OURS = {"sampling": "Uncertainty sampling", "model_version": "assay-x-1-00000000"}

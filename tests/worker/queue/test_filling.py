@@ -8,10 +8,10 @@ import pytest
 from connector.desk import WRITE_TIMEOUT_S
 from connector.ranking import RANKING_S
 from tests.promises.world import small_assessment
-from worker.ledger import Standing, Unsettled
-from worker.queue.filling import CUT_MS, RANKING_MS, SLOW_MS
-from worker.queue.leasing import BEAT_S, LEASE_MS, STEP_S
-from worker.queue.queueing import ACTIVE_US, QUEUES_OF_LATE, n_active, n_missing, n_waiting
+from worker.assessment.queueing import ACTIVE_US, QUEUES_OF_LATE, n_active, n_missing, n_waiting
+from worker.store import Standing, Unsettled
+from worker.turn.leasing import BEAT_S, LEASE_MS, STEP_S
+from worker.turn.refill import CUT_MS, RANKING_MS, SLOW_MS
 
 
 def standing(*unsettled: Unsettled, answered: int = -1, authors: dict[str, int] | None = None):

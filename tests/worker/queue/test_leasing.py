@@ -13,11 +13,11 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
-from worker.ledger import ValkeyLedger
-from worker.queue import leasing
-from worker.queue.leasing import LeaseLost, leased
 from worker.service.embedded import ensure_running, server
 from worker.service.server import connect
+from worker.store import ValkeyLedger
+from worker.turn import leasing
+from worker.turn.leasing import LeaseLost, leased
 
 AWAY_S = 8.0  # longer than two calls to it wait
 

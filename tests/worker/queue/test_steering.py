@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from worker.errors import PoolChanged
-from worker.ledger import Header, ValkeyLedger
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.queue.steering import WrongMoment, pause, resume, stop
+from worker.report.status import status_of
 from worker.service.office import NoSuchAssessment, Office
-from worker.service.settings import Settings
-from worker.status import status_of
+from worker.setup.steering import WrongMoment, pause, resume, stop
+from worker.store import Header, ValkeyLedger
+from worker.store.settings import Settings
 
 
 @pytest.fixture

@@ -19,11 +19,11 @@ from worker.cli.doctor import Finding, examine
 from worker.cli.main import cli
 from worker.cli.printing import finding_text
 from worker.jobs import AssayWorker
-from worker.schedule import HEARTBEAT
 from worker.service.embedded import server
 from worker.service.office import QUEUE, Office
-from worker.service.serving import RECEIVER
-from worker.service.settings import Settings
+from worker.store.settings import Settings
+from worker.watcher import HEARTBEAT
+from worker.web.serving import RECEIVER
 
 # An address at which nothing listens.
 NOWHERE = "http://127.0.0.1:9"

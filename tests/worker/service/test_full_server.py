@@ -15,14 +15,14 @@ from redis.exceptions import OutOfMemoryError
 from connector.labels import Judgement, Look
 from tests.live.service import eventually
 from worker.cli.doctor import examine
-from worker.judgements.reading import record
-from worker.judgements.rules import Rules
-from worker.ledger import Claim, Header, ValkeyLedger
 from worker.service.embedded import server
 from worker.service.office import Office
 from worker.service.server import check, connect
-from worker.service.serving import RECEIVER
-from worker.service.settings import Settings
+from worker.store import Claim, Header, ValkeyLedger
+from worker.store.rules import Rules
+from worker.store.settings import Settings
+from worker.turn.sync import record
+from worker.web.serving import RECEIVER
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from rq.serializers import JSONSerializer
 
 from worker.jobs import work
 from worker.service.office import INDEX, QUEUE, Office
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 
 @pytest.fixture

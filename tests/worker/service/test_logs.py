@@ -14,7 +14,7 @@ import pytest
 from worker.service.embedded import server
 from worker.service.logs import JsonLines, at_work, now_at
 from worker.service.office import INDEX, Office
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 Lines = Callable[[], list[dict[str, Any]]]
 

@@ -23,7 +23,7 @@ from worker.jobs import AssayWorker
 from worker.service.embedded import server
 from worker.service.office import JOB, QUEUE, REPORT_JOB, Office
 from worker.service.release import PROCESS, new_name, own_name, release
-from worker.service.settings import Settings
+from worker.store.settings import Settings
 
 
 @pytest.fixture

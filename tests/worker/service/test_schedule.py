@@ -8,9 +8,11 @@ import pytest
 from rq import Queue
 from rq.serializers import JSONSerializer
 
-from worker import schedule
-from worker.ledger import Header
-from worker.schedule import (
+from worker import watcher
+from worker.service.office import QUEUE, Office
+from worker.store import Header
+from worker.store.settings import Settings
+from worker.watcher import (
     BACKLOG,
     BACKLOG_S,
     ENDED_EVERY,
@@ -20,8 +22,6 @@ from worker.schedule import (
     look_around,
     watch,
 )
-from worker.service.office import QUEUE, Office
-from worker.service.settings import Settings
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_few_that_are_quiet_are_woken_in_every_round(office, begun, quiet):
 def test_of_many_quiet_ones_each_has_its_turn_and_none_is_thought_lost_meanwhile(
     office, begun, quiet, monkeypatch
 ):
-    monkeypatch.setattr(schedule, "QUIET_AT_ONCE", 1)
+    monkeypatch.setattr(watcher, "QUIET_AT_ONCE", 1)
     read_s = time.time() - STUCK_S - 1  # in a round that it sat out
     for name in quiet:
         office.ledger(name).note(polled_at=read_s)
@@ -102,7 +102,7 @@ def test_of_many_quiet_ones_each_has_its_turn_and_none_is_thought_lost_meanwhile
 def test_one_that_people_are_at_is_woken_in_every_round_whatever_clock_is_ahead(
     office, begun, quiet, assessment_id, monkeypatch, changed_s
 ):
-    monkeypatch.setattr(schedule, "QUIET_AT_ONCE", 1)
+    monkeypatch.setattr(watcher, "QUIET_AT_ONCE", 1)
     office.ledger(assessment_id).advance_cursor(int((time.time() - changed_s) * 1e6))
     for rounds in range(QUIET_EVERY):
         begun.empty()

@@ -17,9 +17,9 @@ import pytest
 from redis.exceptions import OutOfMemoryError
 
 from tests.processes import wait_until_gone
-from worker.ledger import Claim, Header, ValkeyLedger
 from worker.service.embedded import embedded_url, ensure_running, find_binary, server, socket_of
 from worker.service.server import NoServer, UnfitServer, check, connect
+from worker.store import Claim, Header, ValkeyLedger
 
 HEADER = (Path(__file__).parents[2] / "assets" / "header-v1.json").read_text()
 

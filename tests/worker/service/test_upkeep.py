@@ -15,8 +15,8 @@ from tests.processes import wait_until_gone
 from worker.service.embedded import embedded_url, server
 from worker.service.office import Office
 from worker.service.server import connect
-from worker.service.settings import Settings
 from worker.service.upkeep import environment, keep_up
+from worker.store.settings import Settings
 
 
 def wait_for(condition: Callable[[], bool], patience_s: float = 120.0) -> None:

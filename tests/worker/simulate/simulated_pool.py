@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from tests.fakes import SCHEMA
-from worker.ledger import Header
 from worker.plan import Plan, load_plan, plan_hash
 from worker.pool import Pool
+from worker.store import Header
 
 CLASSES = ("cat", "dog", "cow")
 ACCURACY = (0.95, 0.85, 0.55)

@@ -18,7 +18,7 @@ from scipy import stats
 from tests.worker.models.models_pool import values_of, write_models
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, write_plan
 from worker.assessment import Assessment, assess
-from worker.believing import scores
+from worker.assessment.believing import scores
 from worker.core.belief import group_share
 from worker.core.empirical import prior_of
 from worker.core.hyperparameters import Hyperparameters

@@ -9,14 +9,14 @@ import pytest
 from tests.fakes import FakeDesk
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, header_of, plan_at_work
 from worker.assessment import assess
-from worker.ledger import MemoryLedger
-from worker.loop import advance
 from worker.plan import Plan
 from worker.pool import Pool, compile_pool
 from worker.pool.truth import read_truth
 from worker.simulate.measuring import Log, Measures
 from worker.simulate.replay import labels
 from worker.simulate.truths import outcomes, true_values
+from worker.store import MemoryLedger
+from worker.turn.loop import advance
 
 
 def labelled_live(plan: Plan, pool: Pool, truth: dict[str, str], folder: Path) -> list[str]:

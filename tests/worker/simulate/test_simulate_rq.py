@@ -19,9 +19,9 @@ from rq.serializers import JSONSerializer
 from connector.tethered import tied
 from tests.worker.simulate.simulated_pool import write_plan
 from worker.service.office import Office
-from worker.service.settings import Settings
 from worker.simulate.cases import Asked, prepare
 from worker.simulate.spread import QUEUE, RunFailed, here, over_rq
+from worker.store.settings import Settings
 
 
 @pytest.fixture

@@ -1,0 +1,203 @@
+"""Where the posterior begins: the plan's prior over the pool's cells, fitted to labels or not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment.outcomes import Outcomes
+from worker.core import empirical, priors, siblings
+from worker.core.belief import Belief, replaced
+from worker.core.calibration_prior import shared_prior, with_calibrated
+from worker.core.counts import LawCache
+from worker.core.hyperparameters import Fit, Hyperparameters, Scores, unfitted
+from worker.core.kinds import common_errors, expected_kinds, fit_kinds
+from worker.core.metrics import Errors
+from worker.core.shared import Shared, with_fixed, with_node_apart
+from worker.core.supposing import with_prior
+from worker.plan import Plan
+from worker.pool import Pool
+
+Ints = NDArray[np.int64]
+
+# A classifier without scores is taken for one that is .88 sure of every item, as published ones are
+# on average: so its accuracy is expected between .3 and .99, and most of it is learnt.
+_WITHOUT_SCORES = 2.0
+# A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
+_fits = LawCache(1 << 22)
+
+
+def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
+    """The belief before the first label."""
+    none = np.zeros(pool.n_cells, dtype=np.int64)
+    alpha, beta, node = _rates(plan, pool, meaning)
+    begun = Belief(
+        group=pool.cell_group,
+        size=pool.cell_size,
+        right=none,
+        wrong=none,
+        alpha=alpha,
+        beta=beta,
+        n_groups=len(pool.group_names),
+        population=plan.population,
+        node=node,
+        metric=meaning.metric,
+        errors=_errors(plan, pool, meaning, beta),
+    )
+    if plan.prior.kind == "empirical" and not meaning.metric.pooled:
+        shared = shared_of(meaning, pool, unfitted(scores(pool).weak))
+        begun = replaced(begun, shared=shared, _memo={})
+    return _apart(begun, pool)
+
+
+def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
+    """The belief with the plan's prior fitted to some of its labels, if it is to be fitted at all.
+
+    Args:
+        early: (C, 1 + L) outcomes that the fit may see.
+    """
+    if plan.prior.kind != "empirical":
+        return belief
+    if meaning.metric.pooled:
+        return _apart(with_prior(belief, *shared_rates(pool, early)), pool)
+    key = pool.hash, early.tobytes()
+    found: tuple[Fit, Any, Any] | None = _fits.get(key)
+    if found is None:
+        right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
+        rates = empirical.fit(right, wrong, pool.cell_group, scores(pool))
+        kinds = None
+        if meaning.n_kinds and early[:, 1:].any():
+            kinds = learnt_errors(early, meaning)
+        level = _level(rates.mode, right, wrong, pool)
+        found = rates, kinds, level
+        _fits.put(key, found, early.size + (0 if kinds is None else kinds.prior.size))
+    rates, kinds, level = found
+    errors = belief.errors
+    if errors is not None and kinds is not None:
+        errors = replace(kinds, counts=errors.counts)
+    prior = prior_for(meaning, pool, rates.mode, rates.covariance, level)
+    return _apart(with_prior(belief, *prior, errors, shared_of(meaning, pool, rates, level)), pool)
+
+
+def shared_of(meaning: Outcomes, pool: Pool, rates: Fit, level: Any = None) -> Shared:
+    """What of `prior_for` is common to all groups of the pool."""
+    n_groups = len(pool.group_names)
+    shared = empirical.shared_of(
+        rates, scores(pool), pool.cell_size, pool.cell_group, n_groups, level
+    )
+    if meaning.metric.kind != "ece":
+        return shared
+    alpha, beta, _ = prior_for(meaning, pool, rates.mode, level=level)
+    return with_fixed(with_node_apart(shared), alpha, beta)
+
+
+def _level(h: Hyperparameters, right: Ints, wrong: Ints, pool: Pool) -> Any:
+    """What siblings say of the cells' groups; None where no groups have parents."""
+    if pool.parents is None:
+        return None
+    found = siblings.levels(h, scores(pool), right, wrong, pool.cell_group, pool.parents.of_group)
+    return tuple(of_group[pool.cell_group] for of_group in found)
+
+
+def _apart(belief: Belief, pool: Pool) -> Belief:
+    """The belief in which known items tell nothing of the others.
+
+    They lie in cells of their own. The same prior at every node makes their outcomes equally likely
+    at all of them, so that they do not move the nodes' weights.
+    """
+    if pool.known is None or pool.known.use != "known":
+        return belief
+    is_known = (pool.known.n_items > 0)[:, None]
+
+    def untold(numbers: Any, instead: float = 1.0) -> Any:
+        return np.where(is_known, instead, numbers)
+
+    shared = belief.shared
+    if shared is not None:
+        at = shared.slopes
+        alpha, beta = at.betas(slice(None))
+        fixed = untold(alpha), untold(beta)
+        shared = replace(shared, slopes=replace(at, s=untold(at.s, 0.0), fixed=fixed))
+    alpha, beta = untold(belief.alpha), untold(belief.beta)
+    return with_prior(belief, alpha, beta, belief.node, shared=shared)
+
+
+def scores(pool: Pool) -> Scores:
+    """What the classifier's scores say of the cells; the same of all if it gives none."""
+    if not pool.has_scores:
+        return Scores(np.full(pool.n_cells, _WITHOUT_SCORES), np.zeros(pool.n_cells))
+    filled = pool.group_size > 0
+    centre = np.average(pool.group_mean_logit[filled], weights=pool.group_size[filled])
+    if pool.has_children:  # each has a level of its own, as far as its scores tell
+        n = pool.cell_size.astype(np.float64)
+        sums = np.bincount(pool.cell_unit, weights=pool.cell_mean_logit * n)
+        means = sums / np.maximum(np.bincount(pool.cell_unit, weights=n), 1)
+        return Scores(pool.cell_mean_logit, (means - centre)[pool.cell_unit])
+    return Scores(pool.cell_mean_logit, (pool.group_mean_logit - centre)[pool.cell_group])
+
+
+def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:
+    """alpha, beta and node of the cells' rates of right answers, before any label."""
+    one = np.ones(1)
+    if plan.prior.kind == "empirical" and meaning.metric.pooled:
+        return shared_rates(pool)
+    if plan.prior.kind == "empirical":
+        first = unfitted(scores(pool).weak)
+        return prior_for(meaning, pool, first.mode, first.covariance)
+    if plan.prior.kind == "informative":
+        return *priors.informative(pool.cell_mean_score, plan.prior.strength), one
+    if plan.question.metric in ("cost", "confusion"):
+        # uniform over the classes, of which one is right
+        right = np.full(pool.n_cells, plan.prior.strength / len(pool.classes))
+        return right, plan.prior.strength - right, one
+    return *priors.uniform(pool.n_cells, plan.prior.strength), one
+
+
+def prior_for(
+    meaning: Outcomes, pool: Pool, h: Hyperparameters, covariance: Any = None, level: Any = None
+) -> tuple[Any, Any, Any]:
+    """`empirical.prior_of` the pool; for an ECE in groups each of them may be calibrated."""
+    prior = empirical.prior_of(h, scores(pool), covariance, level)
+    if meaning.metric.kind == "ece":
+        return with_calibrated(*prior, pool.cell_mean_score)
+    return prior
+
+
+def shared_rates(pool: Pool, *labels: Ints) -> tuple[Any, Any, Any]:
+    """alpha, beta and node of the rates behind the pool's ECE, laid out by labels (C, 1 + L)."""
+    told = [np.stack([of[:, 0], of[:, 1:].sum(axis=1)], axis=1) for of in labels]
+    return shared_prior(pool.cell_mean_score, pool.cell_size, *told)
+
+
+def _errors(plan: Plan, pool: Pool, meaning: Outcomes, beta: Any) -> Errors | None:
+    """The prior of the kinds of errors, before any label.
+
+    Uniform and informative are the paper's Dirichlet: as many pseudo-counts as the Beta has for
+    wrong answers, spread by the number of classes of each kind or by the classifier's shares.
+    """
+    if not meaning.n_kinds:
+        return None
+    none = np.zeros((pool.n_cells, 1 + meaning.n_kinds), dtype=np.int64)
+    if plan.prior.kind == "empirical":
+        return learnt_errors(none, meaning)
+    if plan.prior.kind == "informative":
+        assert meaning.share is not None, "an informative prior of errors has probabilities"
+        kinds = expected_kinds(meaning.share, meaning.possible, 1.0, 0.0)
+    else:
+        kinds = meaning.n_classes / meaning.n_classes.sum(axis=1, keepdims=True)
+    return Errors(none[:, 1:], beta[:, None] * kinds)
+
+
+def learnt_errors(counts: Ints, meaning: Outcomes) -> Errors:
+    """The errors among outcomes (C, 1 + L), and a prior of their kinds that is learnt from them."""
+    seen = counts[:, 1:]
+    prior = fit_kinds(seen, share_of(meaning), meaning.possible)
+    return Errors(seen, prior, common_errors(seen))
+
+
+def share_of(meaning: Outcomes) -> Any:
+    """The classifier's shares for the kinds, or the numbers of their classes if it gives none."""
+    return meaning.n_classes.astype(np.float64) if meaning.share is None else meaning.share

@@ -1,0 +1,265 @@
+"""From the classes that annotators give to the outcomes that the statistics count.
+
+An outcome is 0 where the classifier is right, and 1, 2, ... for the kinds of errors that the metric
+tells apart: a kind for each cost, for truly positive items, or for each class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment.judging import metric_of
+from worker.core.metrics import Metric
+from worker.core.schedule import fitted_at, stage
+from worker.core.views import outcome_of_block
+from worker.errors import AssayError
+from worker.plan import Plan
+from worker.pool import Pool
+from worker.pool.models import blocks_of
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcomes:
+    """What every label means; K classes of the pool, L kinds of errors.
+
+    kind: (K, K + 1) [predicted, label] the kind of error, without a meaning where the prediction is
+        right; the last label stands for all that are no class of the pool. Where it does not
+        depend on the prediction it is one row, seen K times: ten thousand classes would fill a
+        gigabyte.
+    n_kinds: L; 0 where only right and wrong are told apart.
+    metric: with the values that follow from the kinds.
+    share: (C, L) the classifier's probabilities for each kind, summed; None if there are none.
+    n_classes: (C, L) how many classes a kind of error stands for; 0: it cannot be in the cell.
+    said: (T, M) the classes that M models predict, by the code that then stands for the prediction;
+        outcomes are those of `worker.core.views.Layout`. None if there is one model.
+    portion: (T,) the portion that items of a code are counted in, where cells are shared; else None
+        and items are counted by their cells.
+    """
+
+    classes: tuple[str, ...]
+    kind: Ints
+    n_kinds: int
+    metric: Metric
+    share: Floats | None
+    n_classes: Ints
+    said: Ints | None = None
+    portion: Ints | None = None
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """(C, L) whether there is such a kind of error in the cell."""
+        return self.n_classes > 0
+
+    def of(self, predicted: int, label: int) -> int:
+        """The outcome of an item; `label` is the index of its class, K if it is none of them."""
+        if self.said is not None:
+            return int(self.of_each(np.array([predicted]), np.array([label]))[0])
+        if predicted == label:
+            return 0
+        return int(self.kind[predicted, min(label, len(self.classes))]) + 1
+
+    def of_each(self, predicted: Ints, label: Ints) -> Ints:
+        """(N,) the outcomes of many items."""
+        if self.said is not None:
+            said = self.said[predicted]
+            is_right = said == label[:, None]
+            block = blocks_of(said)[np.arange(len(said)), is_right.argmax(axis=1)]
+            return outcome_of_block(np.where(is_right.any(axis=1), block, -1))
+        kind = self.kind[predicted, np.minimum(label, len(self.classes))]
+        outcome: Ints = np.where(predicted == label, 0, kind + 1)
+        return outcome
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """A tally as numbers: outcomes of the cells, and of the claims that the prior is fitted to.
+
+    all, early: (C, 1 + max(L, 1)).
+    """
+
+    all: Ints
+    early: Ints
+    stage: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Begun:
+    """Labels that were there before the assessment's first one, as numbers.
+
+    all: (C, 1 + max(L, 1)). early: those of them that the prior is fitted to: all or none.
+    is_sample: they were drawn at random, and so tell of the items without a label.
+    """
+
+    all: Ints
+    early: Ints
+    is_sample: bool
+
+    @property
+    def untold(self) -> Ints:
+        """Those that the prior is not fitted to."""
+        return self.all - self.early
+
+
+def begun_with(pool: Pool, meaning: Outcomes) -> Begun | None:
+    """The labels that a pool begins with; None if there are none."""
+    if pool.known is None:
+        return None
+    found = count(pool.known.tally, meaning, pool.n_cells).all
+    is_sample = pool.known.use == "random"
+    return Begun(found, found if is_sample else np.zeros_like(found), is_sample)
+
+
+def outcomes(plan: Plan, pool: Pool) -> Outcomes:
+    """Say what every label means for the metric of the plan."""
+    metric, k = plan.question.metric, len(pool.classes)
+    if pool.models is not None:
+        n_kinds = pool.models.layout.n_outcomes - 1
+        nothing = np.zeros((pool.n_cells, 0), dtype=np.int64)
+        return Outcomes(
+            pool.classes, _whatever(k, 0), n_kinds, Metric(), None, nothing,
+            pool.models.said, pool.models.portion,
+        )  # fmt: skip
+    if plan.evaluate is not None:  # no label is right or wrong
+        nothing = np.zeros((pool.n_cells, 0), dtype=np.int64)
+        return Outcomes(pool.classes, _whatever(k, 0), 0, metric_of(plan), None, nothing)
+    kind = _whatever(k, 0)
+    values: Floats = np.zeros(0)
+    n_classes: Ints = np.zeros((pool.n_cells, 0), dtype=np.int64)
+    share: Floats | None = None
+    if metric in ("cost", "confusion"):
+        predicted = pool.cell_group  # their groups are the predicted classes
+        kind = np.tile(np.arange(k + 1), (k, 1))
+        if metric == "cost":
+            assert pool.costs is not None, "a pool for costs has them"
+            kind, by_kind = _kinds_of_costs(pool.costs)
+            right = np.diag(pool.costs)[predicted]
+            values = np.concatenate([right[:, None], np.nan_to_num(by_kind[predicted])], axis=1)
+        np.fill_diagonal(kind, -1)
+        n_kinds = k if metric == "confusion" else values.shape[-1] - 1
+        classes = np.stack([(kind[:, :k] == j).sum(axis=1) for j in range(n_kinds)], axis=1)
+        n_classes = classes[predicted]
+        share = _summed(pool.cell_mean_probability, kind[predicted, :k], n_kinds)
+    elif metric == "tpr":
+        positive = pool.classes.index(str(plan.question.positive))
+        kind = _whatever(k, np.where(np.arange(k + 1) == positive, 0, 1))
+        can_miss = pool.cell_unit == 0  # predicted another class than the positive one
+        n_classes = np.stack([can_miss, np.where(can_miss, k - 2, k - 1)], axis=1).astype(np.int64)
+        if pool.cell_mean_probability is not None:
+            missed = np.where(can_miss, pool.cell_mean_probability[:, positive], 0.0)
+            # the rest but for the predicted class, whose probability is the score
+            others = np.maximum(1 - pool.cell_mean_score - missed, 0.0)
+            share = np.stack([missed, others], axis=1)
+    return Outcomes(
+        pool.classes,
+        kind,
+        n_classes.shape[1],
+        Metric(
+            metric,
+            score=pool.cell_mean_score if metric in ("bias", "ece") else np.zeros(0),
+            unit=pool.cell_unit if metric in ("ece", "tpr") else np.zeros(0, np.int64),
+            values=values,
+            pooled=metric == "ece" and plan.question.bin_factor is None,
+        ),
+        share,
+        n_classes,
+    )
+
+
+def count(
+    tally: Mapping[str, int], meaning: Outcomes, n_cells: int, before: int | None = None
+) -> Counts:
+    """Read a tally of whole labels, whose keys are those of `worker.store.changes.tally_key`.
+
+    Gold items (cell -1) tell of the annotators only and are left out.
+
+    Args:
+        n_cells: rows of the counts: cells, or portions where these are counted.
+        before: count the claims of the epochs below it only, as if it were its stage; None for all.
+
+    Raises:
+        AssayError: a label is no class of the pool, but the metric must know which one it is.
+    """
+    index = {name: i for i, name in enumerate(meaning.classes)}
+    n_classes, rows = len(index), []
+    for key, n in tally.items():
+        in_epoch, cell, predicted, label = key.split(":", 3)
+        if int(cell) < 0:
+            continue
+        code = index.get(label, n_classes)
+        if code == n_classes and meaning.metric.kind in ("cost", "confusion"):
+            raise AssayError(
+                f"An annotator gave the class {label!r}, which is no class of the pool, and the "
+                f"metric {meaning.metric.kind} has no entry for it. Name it in `pool.classes`, or "
+                "remove it from the labelling configuration and correct the annotations."
+            )
+        said = int(predicted)
+        place = int(cell) if meaning.portion is None else int(meaning.portion[said])
+        rows.append((int(in_epoch), place, meaning.of(said, code), n))
+    return counted(np.array(rows, dtype=np.int64).reshape(-1, 4), meaning, n_cells, before)
+
+
+def n_labelled(tally: Mapping[str, int]) -> int:
+    """How many items of the pool have a label; gold items are outside it."""
+    return sum(n for key, n in tally.items() if key.split(":", 2)[1] != "-1")
+
+
+def counted(table: Ints, meaning: Outcomes, n_cells: int, before: int | None = None) -> Counts:
+    """Count outcomes that are known.
+
+    Args:
+        table: (any, 4) epoch of the claim, cell, outcome, number of items.
+        before: as of `count`.
+    """
+    total = np.zeros((n_cells, 1 + max(meaning.n_kinds, 1)), dtype=np.int64)
+    early = np.zeros_like(total)
+    now = stage(int(table[:, 3].sum()))
+    if before is not None:
+        now, table = before, np.compress(table[:, 0] < before, table, axis=0)
+    np.add.at(total, (table[:, 1], table[:, 2]), table[:, 3])
+    old = table[table[:, 0] < fitted_at(now)]
+    np.add.at(early, (old[:, 1], old[:, 2]), old[:, 3])
+    return Counts(total, early, now)
+
+
+def _whatever(k: int, of_label: Ints | int) -> Ints:
+    """(K, K + 1) kinds of errors that are the same whatever was predicted, in the room of one."""
+    row = np.broadcast_to(np.asarray(of_label, dtype=np.int64), k + 1)
+    return np.broadcast_to(row, (k, k + 1))
+
+
+def _kinds_of_costs(costs: Floats) -> tuple[Ints, Floats]:
+    """The kind of every error (K, K + 1), and each kind's cost (K, L), nan where there is none.
+
+    Errors that cost the same are one kind: a Dirichlet whose shares are summed is a Dirichlet.
+    """
+    k = len(costs)
+    kind = np.zeros((k, k + 1), dtype=np.int64)
+    levels = []
+    for predicted in range(k):
+        others = np.delete(np.arange(k), predicted)
+        level, of = np.unique(costs[others, predicted], return_inverse=True)
+        kind[predicted, others] = of
+        levels.append(level)
+    by_kind = np.full((k, max(level.size for level in levels)), np.nan)
+    for predicted, level in enumerate(levels):
+        by_kind[predicted, : level.size] = level
+    return kind, by_kind
+
+
+def _summed(
+    probability: NDArray[np.float32] | None, kind: Ints, n_kinds: int
+) -> NDArray[np.float64] | None:
+    """(C, L) the classifier's probabilities summed over the classes of each kind."""
+    if probability is None:
+        return None
+    share = np.zeros((len(probability), n_kinds))
+    for j in range(n_kinds):
+        share[:, j] = np.where(kind == j, probability, 0.0).sum(axis=1)
+    return share

@@ -1,0 +1,267 @@
+"""Several models at work on one pool: their views of the tally, and what is asked of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment.offered import Offered, offered
+from worker.assessment.outcomes import Counts
+from worker.core import empirical
+from worker.core.belief import Belief, replaced
+from worker.core.counts import LawCache
+from worker.core.hyperparameters import Covariate, Fit, Scores, unfitted
+from worker.core.pooling import pooled
+from worker.core.question import Question
+from worker.core.shared import Shared
+from worker.core.strategies import Choice, NothingLeft
+from worker.core.strategies.models import for_each
+from worker.core.strategies.ours import assay
+from worker.core.strategies.picking import any_item
+from worker.core.supposing import retallied, with_prior
+from worker.core.views import (
+    Layout,
+    View,
+    apart_from,
+    believed_difference,
+    fused_logit,
+    joined,
+    of_difference,
+    of_model,
+)
+from worker.plan import Plan
+from worker.pool import Pool
+from worker.pool.models import ALL_ITEMS, Models
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NO_DIFFERENCE = "no difference"
+
+# What it says of a model's accuracy that all others disagree with it, beside what all their scores
+# say together: weak normal prior (mean, standard deviation), in logits. In fits to all labels of
+# six pairs and two triples of published models it was -1.6 to 1.4; where scores do not tell who is
+# right, it may be three times as much (`make calibration`, ten points in a hundred).
+_APART = (0.0, 3.0)
+
+_fits = LawCache(1 << 22)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One difference that is asked for: of two models (their indices), in a group or overall."""
+
+    first: int
+    second: int
+    group: str  # its name; ALL_ITEMS if it is the whole pool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Several:
+    """What several models make of a plan and its pool.
+
+    views: of the differences that are asked, one; else of each model's accuracy.
+    names: of the groups of the belief: the differences and what they are held to, or each model's
+        own groups. asked: the differences, in the order of their groups.
+    scores: of each view of an accuracy.
+    offered: the items, in the order in which a cell's come.
+    """
+
+    models: Models
+    pool: Pool
+    question: Question
+    views: tuple[View, ...]
+    names: tuple[str, ...]
+    asked: tuple[Asked, ...]
+    first: Belief
+    scores: tuple[Scores, ...]
+    is_random: bool
+    offered: Offered
+
+    @property
+    def begins(self) -> tuple[int, ...]:
+        """Where the groups of each model begin among the belief's, and their end."""
+        return tuple(np.cumsum([0, *(view.n_groups for view in self.views)]).tolist())
+
+    def believe(self, counts: Counts, before: Belief | None = None) -> Belief:
+        """The belief after a tally; from one before, what stays the same is not worked out anew."""
+        n_labels = int(counts.all.sum())
+        if self.asked:
+            prior = before or self.pooled(counts.early)
+            belief = retallied(prior, self.views[0].counts(counts.all))
+            return replaced(belief, n_labels=n_labels)
+        of = before.parts if before is not None else self.fitted(counts.early)
+        parts = tuple(
+            retallied(part, view.counts(counts.all))
+            for part, view in zip(of, self.views, strict=True)
+        )
+        return side_by_side(parts, n_labels)
+
+    def pooled(self, early: Ints) -> Belief:
+        """The belief before any label, with what some labels say of each group by the others."""
+        if not early.any() or all(one.group == ALL_ITEMS for one in self.asked):
+            return self.first
+        key = "pooled", self.pool.hash, self.first.metric.common.tobytes(), early.tobytes()
+        found: Belief | None = _fits.get(key)
+        if found is None:
+            b = retallied(self.first, self.views[0].counts(early))
+            # the groups of a pair of models; all items are no further group
+            asked = [(one.first, one.second, one.group == ALL_ITEMS) for one in self.asked]
+            families = list(dict.fromkeys(asked))
+            common = pooled(b, np.array([*map(families.index, asked), len(families)]))
+            metric = replace(b.metric, common=common)
+            found = replaced(self.first, metric=metric, _memo={})
+            _fits.put(key, found, early.size + common.size + found.alpha.size)
+        return found
+
+    def fitted(self, early: Ints) -> tuple[Belief, ...]:
+        """The beliefs before any label, each with its prior fitted to some labels of the pool."""
+        if not early.any():
+            return self.first.parts
+        key = "several", self.pool.hash, early.tobytes()
+        found: tuple[Belief, ...] | None = _fits.get(key)
+        if found is None:
+            found = tuple(
+                _fitted(part, view.counts(early), own)
+                for part, view, own in zip(self.first.parts, self.views, self.scores, strict=True)
+            )
+            _fits.put(key, found, early.size + sum(part.alpha.size for part in found))
+        return found
+
+    def helpful(self, cells: Ints) -> Ints:
+        """(C,) of items in the pool's cells those that can tell something of what is asked."""
+        if not self.asked:
+            return cells
+        # What is compared shares no cell, so that each helps as a whole or not at all.
+        is_helpful = np.zeros(cells.size, dtype=bool)
+        is_helpful[self.views[0].cell[self.views[0].cell >= 0]] = True
+        return np.where(is_helpful, cells, 0)
+
+    def choose(self, belief: Belief, left: Ints, pending: Ints, rng: np.random.Generator) -> Choice:
+        """The pool's cell of one claim."""
+        helpful = self.helpful(left)
+        if not helpful.any():
+            raise NothingLeft("every item that could help is labelled, queued or withheld.")
+        if self.is_random:
+            cell, numbers = any_item(helpful, rng), {}
+        elif self.asked:
+            (view,), (queue,) = (
+                self.views,
+                self.offered.queues((belief,), self.views, left, pending),
+            )
+            choice = assay(belief, self.question, *queue, rng)
+            cell, numbers = int(view.cell[choice.cell]), choice.numbers
+        else:
+            queues = self.offered.queues(belief.parts, self.views, left, pending)
+            choice = for_each(belief.parts, self.views, queues, self.question, left, rng)
+            cell, numbers = choice.cell, choice.numbers
+        return Choice(cell, int(self.pool.cell_group[cell]), numbers)
+
+    def in_order(self, order: Ints) -> Several:
+        """The same, with the pool's rows (N,) offered in another order within each cell."""
+        return replaced(self, offered=self.offered.in_order(order))
+
+
+def side_by_side(parts: tuple[Belief, ...], n_labels: int) -> Belief:
+    """Beliefs about the accuracy of several models, one after the other."""
+    upto = np.cumsum([0, *(part.n_groups for part in parts)])
+
+    def all_of(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    group = np.concatenate([part.group + n for part, n in zip(parts, upto, strict=False)])
+    return Belief(
+        group, all_of("size"), all_of("right"), all_of("wrong"), all_of("alpha"), all_of("beta"),
+        int(upto[-1]), "finite", parts[0].node, parts=parts, n_labels=n_labels,
+    )  # fmt: skip
+
+
+def several(plan: Plan, pool: Pool) -> Several | None:
+    """What several models make of a plan and its pool; None if there is one model."""
+    if plan.models is None or pool.models is None:
+        return None
+    if plan.question.task == "compare":
+        return _compared(plan, pool, pool.models)
+    return _identified(plan, pool, pool.models)
+
+
+def _compared(plan: Plan, pool: Pool, models: Models) -> Several:
+    question, layout = plan.question, models.layout
+    number = {name: m for m, name in enumerate(models.names)}
+    among = [number[name] for name in question.models or models.names]
+    views, asked = [], []
+    for first, second in combinations(among, 2):
+        places: list[tuple[Ints, tuple[str, ...]]] = []
+        if question.where in ("overall", "both"):
+            places.append((np.zeros(layout.size.size, np.int64), (ALL_ITEMS,)))
+        if question.where in ("groups", "both"):
+            places.append((models.own[:, 0], models.own_names[0]))
+        for group, names in places:
+            view = of_difference(layout, first, second, group, len(names))
+            views.append(view)
+            asked += [Asked(first, second, name) for name in names]
+    view = joined(views)
+    common = np.full((view.n_groups, 3), plan.prior.strength / 3)
+    filled = np.flatnonzero(np.bincount(view.group, view.size, view.n_groups)[:-1])
+    pairs = tuple((int(g), len(asked)) for g in filled)
+    return Several(
+        models, pool, Question("compare", pairs=pairs, epsilon=plan.stop.target), (view,),
+        (*(_named(models, one) for one in asked), NO_DIFFERENCE), tuple(asked),
+        replaced(believed_difference(view, common), n_labels=0), (),
+        plan.strategy == "random", offered(pool, models),
+    )  # fmt: skip
+
+
+def _named(models: Models, asked: Asked) -> str:
+    both = f"{models.names[asked.first]} − {models.names[asked.second]}"
+    return both if asked.group == ALL_ITEMS else f"{both} · {asked.group}"
+
+
+def _identified(plan: Plan, pool: Pool, models: Models) -> Several:
+    layout, parts, views, scores = models.layout, [], [], []
+    for m in range(len(models.names)):
+        view = of_model(layout, m, models.own[:, m], len(models.own_names[m]))
+        own = _scores(layout, m, view)
+        none = np.zeros(view.group.size, dtype=np.int64)
+        before = unfitted(own.weak)
+        alpha, beta, node = empirical.prior_of(before.mode, own, before.covariance)
+        part = Belief(view.group, view.size, none, none, alpha, beta, view.n_groups, "finite", node)
+        parts.append(replaced(part, shared=_shared(part, before, own), _memo={}))
+        views.append(view)
+        scores.append(own)
+    asked = plan.question
+    names = tuple(
+        f"{name}: {group}"
+        for name, groups in zip(models.names, models.own_names, strict=True)
+        for group in groups
+    )
+    question = Question(
+        "identify", asked.which, asked.top, tolerance=asked.tolerance, shortlist=asked.shortlist
+    )
+    return Several(
+        models, pool, question, tuple(views), names, (), side_by_side(tuple(parts), 0),
+        tuple(scores), plan.strategy == "random", offered(pool, models),
+    )  # fmt: skip
+
+
+def _scores(layout: Layout, model: int, view: View) -> Scores:
+    logit = view.means(fused_logit(layout, model), layout)
+    sizes = np.bincount(view.group, view.size, view.n_groups)
+    of_group = np.bincount(view.group, view.size * logit, view.n_groups) / np.maximum(sizes, 1)
+    centre = float(of_group @ sizes / sizes.sum())
+    apart = Covariate(view.means(apart_from(layout, model), layout), *_APART)
+    return Scores(logit, (of_group - centre)[view.group], (apart,))
+
+
+def _fitted(part: Belief, early: Ints, scores: Scores) -> Belief:
+    rates = empirical.fit(early[:, 0], early[:, 1], part.group, scores)
+    prior = empirical.prior_of(rates.mode, scores, rates.covariance)
+    return with_prior(part, *prior, shared=_shared(part, rates, scores))
+
+
+def _shared(part: Belief, fit: Fit, scores: Scores) -> Shared:
+    return empirical.shared_of(fit, scores, part.size, part.group, part.n_groups)

@@ -1,0 +1,1 @@
+"""Experiments with subjective tasks: votes and predictions, read and joined for evaluators."""

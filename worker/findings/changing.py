@@ -1,0 +1,352 @@
+"""What the new labels say of the assessment before: groups that changed, and the kind of shift."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment import Assessment
+from worker.assessment.continuing import history, plausible_now, plausible_then
+from worker.core.belief import Belief, group_labelled, group_size
+from worker.core.change import LEVEL, Change, change
+from worker.core.counts import LawCache
+from worker.core.history import believed_share
+from worker.core.mixing import likeliest
+from worker.core.moments import moments
+from worker.core.posterior import interval, mean, whole
+from worker.core.shift import Cells, stories
+from worker.findings.claims import listed
+from worker.pool.since import Since
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_EPSILON = 0.05  # where the plan names no difference that matters
+_LEAST_LABELS = 30  # of each assessment, to tell one kind of shift from another
+_ENOUGH = 20.0  # times as probable: what is called so
+_FAR = 0.02  # a distance of the predictions that is worth a word, however sure it is
+_NAMED = 5
+# A turn, a status and a report ask for the same one, which takes some tenths of a second.
+_kept = LawCache(1 << 20)
+
+
+@dataclass(frozen=True, slots=True)
+class ThenAndNow:
+    """A group, or the whole pool, in both assessments; intervals hold 95%.
+
+    then_*: as it was known, of its own pool; None if it was not there. now_*: all that is known.
+    What differs is told by the labels alone, for like items: difference: how much higher the new
+    labels say that it is than the earlier ones did; p: how surprising the new ones are (adjusted
+    for the number of groups, the pool, and any number of looks); lower, about_equal, higher:
+    probabilities of a difference by more or less than what matters; None without labels of both.
+    believed: what an earlier label still counts, 0 to 1. share_then: of its pool's items.
+    """
+
+    name: str
+    then_mean: float | None
+    then_low: float | None
+    then_high: float | None
+    now_mean: float | None
+    now_low: float | None
+    now_high: float | None
+    labels_then: int
+    labels_now: int
+    share_then: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    p: float | None
+    lower: float | None
+    about_equal: float | None
+    higher: float | None
+    believed: float | None
+    is_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Three stories of the new labels, as probabilities if each is as likely beforehand.
+
+    times: how many times as probable as the next one the best one makes them; None if the
+    predictions do not allow to tell: `why`.
+    """
+
+    covariate: float | None
+    label: float | None
+    concept: float | None
+    times: float | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """An assessment beside the one that it continues; epsilon: what difference matters."""
+
+    assessment: str
+    text_then: str
+    metric_then: str
+    labels: int
+    left_out: dict[str, int]
+    epsilon: float
+    whole: ThenAndNow
+    groups: tuple[ThenAndNow, ...]
+    changed: tuple[str, ...]
+    class_p: float | None
+    class_distance: float | None
+    score_p: float | None
+    score_distance: float | None
+    shift: Shift
+    text: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+def continuation(work: Assessment, belief: Belief, tally: Mapping[str, int]) -> Continuation | None:
+    """Set an assessment beside the one that it continues; None if it continues none."""
+    since = work.pool.since
+    if since is None:
+        return None
+    key = work.pool.hash, work.question, frozenset(tally.items())
+    found: Continuation | None = _kept.get(key)
+    if found is None:
+        found = _worked_out(work, since, belief, tally)
+        _kept.put(key, found, 40 * len(found.groups) + 10 * len(tally))
+    return found
+
+
+def _worked_out(
+    work: Assessment, since: Since, belief: Belief, tally: Mapping[str, int]
+) -> Continuation:
+    told = changed_since(work, belief)
+    groups = tuple(_groups(work, since, belief, told))
+    pool = _whole(since, belief, told)
+    changed = tuple(group.name for group in groups if group.is_changed)
+    shift = _shift(work, tally)
+    inputs = since.inputs
+    return Continuation(
+        assessment=since.assessment,
+        text_then=since.text,
+        metric_then=since.metric,
+        labels=since.labels,
+        left_out=dict(since.left_out),
+        epsilon=epsilon_of(work),
+        whole=pool,
+        groups=groups,
+        changed=changed,
+        class_p=_rounded(inputs.class_p),
+        class_distance=inputs.class_distance,
+        score_p=_rounded(inputs.score_p),
+        score_distance=inputs.score_distance,
+        shift=shift,
+        text=tuple(_sentences(since, pool, changed, shift)),
+    )
+
+
+def changed_since(work: Assessment, belief: Belief) -> Change:
+    """Hold the labels of a belief against those of the assessment before it.
+
+    Of labels in doubt the likeliest ones are taken.
+    """
+    belief = likeliest(belief)
+    kinds = belief.wrong[:, None] if belief.errors is None else belief.errors.counts
+    counts: Ints = np.concatenate([belief.right[:, None], kinds], axis=1).astype(np.int64)
+    before = history(work.pool, work.meaning).sum(axis=1)
+    has_then = np.bincount(belief.group, before, belief.n_groups) > 0
+    return change(
+        plausible_then(work.plan, work.pool, work.meaning),
+        plausible_now(counts, work.plan, work.pool, work.meaning),
+        has_then,
+        epsilon_of(work),
+    )
+
+
+def epsilon_of(work: Assessment) -> float:
+    """A difference that matters: the plan's epsilon or tolerance, or .05 where it has none."""
+    # a question of another task has an epsilon too, which is nobody's choice
+    if work.question.task == "compare":
+        return work.question.epsilon
+    return work.question.tolerance or _EPSILON
+
+
+def _groups(work: Assessment, since: Since, belief: Belief, told: Change) -> Iterator[ThenAndNow]:
+    means, bounds, sizes = mean(belief), interval(belief), group_size(belief)
+    labels, share = group_labelled(belief), believed_share(likeliest(belief))
+    has_then = np.bincount(
+        belief.group, history(work.pool, work.meaning).sum(axis=1), belief.n_groups
+    )
+    for g, name in enumerate(work.pool.group_names):
+        then, is_told = since.then[g], not np.isnan(told.below[g])
+        yield ThenAndNow(
+            name=name,
+            **_three("then", None if then is None else (then.mean, then.low, then.high)),
+            **_three("now", (means[g], *bounds[g]) if sizes[g] else None),
+            labels_then=int(has_then[g]),
+            labels_now=int(labels[g]),
+            share_then=None if then is None else then.share,
+            **_difference(told.difference[g] if is_told else None),
+            p=_rounded(told.adjusted[g]) if is_told else None,
+            lower=_rounded(told.below[g]) if is_told else None,
+            about_equal=_rounded(told.within[g]) if is_told else None,
+            higher=_rounded(told.above[g]) if is_told else None,
+            believed=_rounded(share[g]) if has_then[g] else None,
+            is_changed=bool(told.changed[g]),
+        )
+
+
+def _whole(since: Since, belief: Belief, told: Change) -> ThenAndNow:
+    n = int((belief.right + belief.wrong).sum())
+    share, below, within, above = believed_share(likeliest(belief)), *told.whole
+    weight = np.bincount(belief.group, belief.size, belief.n_groups)
+    return ThenAndNow(
+        name="whole pool",
+        **_three("then", since.overall),
+        **_three("now", whole(belief)),
+        labels_then=since.labels,
+        labels_now=n,
+        share_then=None,
+        **_difference(told.whole_difference if n else None),
+        p=_rounded(told.whole_p) if n else None,
+        lower=_rounded(below) if n else None,
+        about_equal=_rounded(within) if n else None,
+        higher=_rounded(above) if n else None,
+        believed=_rounded(float(weight @ share / max(1.0, weight.sum()))),
+        is_changed=told.whole_changed,
+    )
+
+
+def _shift(work: Assessment, tally: Mapping[str, int]) -> Shift:
+    """Which story tells the new labels best, where the predicted classes are the groups."""
+    pool = work.pool
+    assert pool.since is not None, "asked of assessments that continue another"
+    if pool.group_names != pool.classes:
+        return _untold("the groups are not the predicted classes")
+    if not pool.since.inputs.size_then:
+        return _untold("the two pools do not have the same classes")
+    if work.meaning.metric.pooled:
+        return _untold("the pool is looked at as a whole")
+    then, now = _by_class(work, pool.since.tally), _by_class(work, tally)
+    if min(then.sum(), now.sum()) < _LEAST_LABELS:
+        return _untold(f"it takes {_LEAST_LABELS} labels of either")
+    before = plausible_then(work.plan, pool, work.meaning)[0]
+    none = np.zeros_like(history(pool, work.meaning))
+    plain = plausible_now(none, work.plan, pool, work.meaning)[0]
+    known, fresh = _betas(before), _betas(plain)
+    inputs = pool.since.inputs
+    told = stories(
+        Cells(
+            pool.cell_group, *known, *fresh, then, now,
+            np.array(inputs.size_then, dtype=np.int64), np.array(inputs.size_now, dtype=np.int64),
+        )
+    )  # fmt: skip
+    logs = np.array([told.covariate, told.label, told.concept])
+    chance = np.exp(logs - logs.max())
+    chance /= chance.sum()
+    first, second = np.sort(logs)[::-1][:2]
+    times = float(np.exp(min(first - second, 700.0)))
+    covariate, label, concept = (round(float(x), 6) for x in chance)
+    return Shift(covariate, label, concept, round(times, 3), "")
+
+
+def _untold(why: str) -> Shift:
+    return Shift(None, None, None, None, why)
+
+
+def _by_class(work: Assessment, tally: Mapping[str, int]) -> Ints:
+    """(C, K) labels of each cell by true class; those of no class of the pool, or in doubt, not."""
+    index = {name: k for k, name in enumerate(work.pool.classes)}
+    table = np.zeros((work.pool.n_cells, len(index)), dtype=np.int64)
+    for key, n in tally.items():
+        _, cell, _, label = key.split(":", 3)
+        if int(cell) >= 0 and label in index:
+            table[int(cell), index[label]] += n
+    return table
+
+
+def _betas(b: Belief) -> tuple[Floats, Floats]:
+    """(C,), (C,) Betas with the mean and the variance of each cell's rate over the nodes."""
+    weight = moments(b).weight[b.group]
+    total = b.alpha + b.beta
+    rate = b.alpha / total
+    centre = (weight * rate).sum(axis=1)
+    spread = (weight * (rate * (1 - rate) / (total + 1) + (rate - centre[:, None]) ** 2)).sum(
+        axis=1
+    )
+    strength = np.maximum(centre * (1 - centre) / spread - 1, 1e-3)
+    return strength * centre, strength * (1 - centre)
+
+
+def _sentences(
+    since: Since, pool: ThenAndNow, changed: Sequence[str], shift: Shift
+) -> Iterator[str]:
+    yield (
+        f"{since.labels:,} labels of {since.assessment} are taken over; each of them counts as "
+        f"{pool.believed:.2f} of a new one at present."
+    )
+    if since.n_left_out:
+        what = ", ".join(f"{name} ({n})" for name, n in list(since.left_out.items())[:_NAMED])
+        yield f"{since.n_left_out:,} labels are of what is not in this pool, and left out: {what}."
+    if changed:
+        more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+        verb = "differs" if len(changed) == 1 else "differ"
+        yield f"{listed(changed[:_NAMED])}{more} {verb} from what was known, for like items."
+    elif pool.labels_now:
+        yield (
+            "No group is shown to differ from what was known; of groups with few labels that says "
+            "little."
+        )
+    if pool.is_changed and pool.difference is not None:
+        way = "lower" if pool.difference < 0 else "higher"
+        yield f"The whole pool is {way} than it was, for like items."
+    yield _of_inputs(since)
+    yield _of_shift(shift)
+
+
+def _of_inputs(since: Since) -> str:
+    differing = [
+        f"{what} (p = {p:.2g}, distance {distance:.3f})"
+        for what, p, distance in (
+            ("shares of the predicted classes", since.inputs.class_p, since.inputs.class_distance),
+            ("scores", since.inputs.score_p, since.inputs.score_distance),
+        )
+        if p is not None and distance is not None and p <= LEVEL and distance >= _FAR
+    ]
+    if differing:
+        return f"The inputs changed: the pools differ in the {' and the '.join(differing)}."
+    return "The predictions give no sign that the inputs changed."
+
+
+def _of_shift(shift: Shift) -> str:
+    if shift.times is None:
+        return f"Which kind of shift it is cannot be told: {shift.why}."
+    known = {
+        "covariate shift (other inputs, each judged as before)": shift.covariate,
+        "label shift (other shares of the true classes)": shift.label,
+        "a change of what predictions mean": shift.concept,
+    }
+    ordered = sorted(known.items(), key=lambda one: -(one[1] or 0.0))
+    best, second = ordered[0][0], ordered[1][0]
+    if shift.times < _ENOUGH:
+        return f"The labels do not tell {best} from {second} ({shift.times:.1f} times as probable)."
+    times = f"{min(shift.times, 1e6):,.0f}"
+    return f"{best[:1].upper()}{best[1:]} explains the labels {times} times better than {second}."
+
+
+def _three(name: str, numbers: Sequence[float] | Floats | None) -> dict[str, Any]:
+    """Mean and ends of an interval, by their names."""
+    ends = [None] * 3 if numbers is None else [_rounded(x) for x in numbers]
+    return dict(zip((f"{name}_mean", f"{name}_low", f"{name}_high"), ends, strict=True))
+
+
+def _difference(numbers: Sequence[float] | Floats | None) -> dict[str, Any]:
+    named = _three("difference", numbers)
+    return {"difference": named.pop("difference_mean")} | named
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(float(number), 6)

@@ -1,1 +1,0 @@
-"""What annotators said: read from Label Studio, recorded once, and what it comes to."""

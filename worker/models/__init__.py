@@ -1,1 +1,0 @@
-"""Several models on the same labels."""

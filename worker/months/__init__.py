@@ -1,1 +1,0 @@
-"""One month after the other: an assessment that goes on with another's labels."""

@@ -1,1 +1,0 @@
-"""What lies before the annotators: choosing, claiming, importing, withdrawing."""

@@ -1,0 +1,157 @@
+"""What is known of an assessment now, as a value; the command prints it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from worker.assessment import Assessment, reopen
+from worker.findings.annotating import annotation_of, waiting_votes
+from worker.findings.decision import continues_of
+from worker.findings.evidence import among_rows, groups
+from worker.findings.fates import fates, open_tasks
+from worker.findings.rivals import models_of
+from worker.findings.wording import headline
+from worker.notices.outbox import given_up
+from worker.report.progress import forecast, to_be_had
+from worker.service.office import Office, readable
+from worker.store import Header
+from worker.turn.loop import look
+from worker.turn.shown import labelling_text
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One assessment at a glance."""
+
+    header: Header
+    status: str
+    text: str  # the headline, or the published decision
+    ahead: str  # about how many labels more; empty when it is over
+    labels: int
+    pool_items: int
+    confidence: float | None
+    value: float | None
+    shortlist: dict[str, Any] | None  # of identify: `evidence.among_row`
+    claims: int
+    open_items: int  # `fates.open_tasks`: before the annotators now
+    retired: dict[str, int]  # `Fates.given_up`: state -> items
+    rejected: dict[int, dict[str, Any]]
+    annotators: int
+    revision: int
+    metric: str
+    which: str  # the groups of interest: lowest or highest
+    groups: list[dict[str, Any]]  # none where models are compared: `models` has the differences
+    models: dict[str, Any] | None  # of several models: `rivals.models_of`
+    decision: dict[str, Any] | None
+    review: dict[str, Any] | None  # the latest word on the decision, if labels changed since
+    foreign_tasks: int
+    labelling: str  # why labels do not count and nothing is decided now; empty: they do
+    polled_at: float | None
+    error: str
+    report_error: str
+    undelivered: tuple[str, ...]  # notices that were given up, with the reason
+    annotation: dict[str, Any]  # how votes become labels: `annotating.annotation_of`
+    waiting: dict[int, int]  # number of the next vote -> items that wait for it
+    continues: dict[str, Any] | None  # as of the decision: the assessment that it continues
+
+    def as_json(self) -> dict[str, Any]:
+        """For scripts; every value is JSON."""
+        return {
+            "assessment": self.header.assessment,
+            "status": self.status,
+            "text": self.text,
+            "ahead": self.ahead,
+            "labels": self.labels,
+            "pool_items": self.pool_items,
+            "confidence": self.confidence,
+            "value": self.value,
+            "shortlist": self.shortlist,
+            "claims": self.claims,
+            "open_items": self.open_items,
+            "retired": self.retired,
+            "rejected": {str(k): v for k, v in self.rejected.items()},
+            "annotators": self.annotators,
+            "revision": self.revision,
+            "metric": self.metric,
+            "groups": self.groups,
+            "models": self.models,
+            "decision": self.decision,
+            "review": self.review,
+            "foreign_tasks": self.foreign_tasks,
+            "labelling": self.labelling,
+            "project": self.header.project,
+            "url": self.header.url,
+            "polled_at": self.polled_at,
+            "error": self.error,
+            "report_error": self.report_error,
+            "undelivered": list(self.undelivered),
+            "annotation": self.annotation,
+            "continues": self.continues,
+            "waiting_votes": {str(k): n for k, n in self.waiting.items()},
+        }
+
+
+def status_of(office: Office, assessment: str, work: Assessment | None = None) -> Status:
+    """Read where an assessment stands; Label Studio is not asked.
+
+    Args:
+        work: the assessment, if it is open already.
+
+    Raises:
+        NoSuchAssessment, PoolChanged, Unreadable.
+    """
+    with readable(assessment):
+        return _status_of(office, assessment, work)
+
+
+def _status_of(office: Office, assessment: str, work: Assessment | None) -> Status:
+    header = office.header(assessment)
+    ledger = office.ledger(assessment)
+    work = work or reopen(header, office.settings.pools)
+    standing, belief, verdict = look(work, ledger)
+    among, listed, of_models = among_rows(work, belief, standing)
+    decisions = ledger.decisions()
+    published = [json.loads(text) for text in decisions] if standing.status == "stopped" else []
+    stop = next((d for d in reversed(published) if d["kind"] == "stop"), None)
+    review = published[-1] if published and published[-1]["kind"] == "review" else None
+    ahead = ""
+    if stop is None and verdict.reason == "open":
+        left = to_be_had(work, standing)
+        ahead = forecast(work, belief, verdict, left, (), datetime.now(UTC)).text
+    return Status(
+        header=header,
+        status=standing.status,
+        text=stop["text"] if stop else headline(work, belief, verdict, among),
+        ahead=ahead,
+        labels=verdict.labels,
+        pool_items=work.pool.n_items,
+        confidence=verdict.confidence,
+        value=verdict.value,
+        shortlist=listed,
+        claims=standing.claims,
+        open_items=len(open_tasks(standing)),
+        retired=fates(work, standing).given_up,
+        rejected=ledger.rejected(),
+        annotators=len(standing.authors),
+        revision=standing.revision,
+        metric=work.plan.metric,
+        which=work.question.which,
+        groups=groups(work, belief),
+        models=None
+        if work.several is None
+        else models_of(work.several, belief, verdict, of_models),
+        decision=stop,
+        review=review,
+        foreign_tasks=sum(not item for *_, item in ledger.tasks().values()),
+        labelling=labelling_text(standing.notes),
+        polled_at=float(standing.notes["polled_at"]) if "polled_at" in standing.notes else None,
+        error=standing.notes.get("error", ""),
+        report_error=standing.notes.get("report_error", ""),
+        undelivered=tuple(f"{n.event.id}: {n.error}" for n in given_up(ledger)),
+        annotation=annotation_of(work, standing),
+        waiting=waiting_votes(work, ledger, standing),
+        continues=continues_of(work, belief, standing.tally),
+    )

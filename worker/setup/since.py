@@ -1,0 +1,268 @@
+"""Continuing an assessment with another pool: what the earlier one leaves to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment import Assessment, reopen
+from worker.core.belief import group_labelled, group_share, group_size
+from worker.core.posterior import interval, mean, whole
+from worker.core.shift import scores_differ, shares_differ
+from worker.errors import AssayError
+from worker.plan import Plan
+from worker.plan.fitting import OF_TRUE_CLASSES
+from worker.plan.since_part import since_file
+from worker.pool import Pool
+from worker.pool.continued import Labelled, continued, in_cells, needs_scores
+from worker.pool.since import Inputs, Since, Then
+from worker.setup.exported import read_export
+from worker.store import Header
+from worker.store.records import Record, load
+from worker.store.rules import tied
+from worker.store.snapshots import taken_together
+
+if TYPE_CHECKING:
+    from worker.service.office import Office
+
+Ints = NDArray[np.int64]
+
+
+class NotContinuable(AssayError):
+    """The assessment that a plan wants to continue leaves nothing to it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Earlier:
+    """An assessment as it stands, and what it has found.
+
+    tally: of all its labels; items: those of one class. status: as of the ledger.
+    """
+
+    work: Assessment
+    tally: Mapping[str, int]
+    items: Labelled
+    status: str
+    text: str
+
+
+def with_earlier(
+    plan: Plan,
+    pool: Pool,
+    pools: Path,
+    office: Callable[[], AbstractContextManager[Office]] | None,
+) -> Pool:
+    """The pool of a plan, as one that continues the assessment that the plan names, if any.
+
+    Args:
+        pools: where compiled pools are kept.
+        office: opens the server's assessments; None where there is no server.
+
+    Raises:
+        NotContinuable: the earlier assessment leaves nothing to this one, or is not to be had.
+        NoSuchAssessment: there is none with that id.
+        PoolChanged: its compiled pool is gone.
+    """
+    if plan.since is None:
+        return pool
+    file = since_file(plan.since)
+    if file is not None:
+        return continue_with(plan, pool, exported(file, pools))
+    if office is None:
+        raise NotContinuable(
+            f"since: came {plan.since}, but a simulation asks no server; write `assay export "
+            f"{plan.since} --to {plan.since}.json`, and `since: {plan.since}.json`."
+        )
+    with office() as here:
+        return continue_with(plan, pool, on_server(here, plan.since))
+
+
+def on_server(office: Office, assessment: str) -> Earlier:
+    """An assessment of this server, as it stands now."""
+    header, ledger = office.header(assessment), office.ledger(assessment)
+    work = reopen(header, office.settings.pools)
+    standing, records = taken_together(ledger)
+    items = labelled_items(work, records)
+    return Earlier(work, standing.tally, items, standing.status, _text(ledger.decisions()))
+
+
+def exported(file: Path, pools: Path) -> Earlier:
+    """An assessment as `assay export` wrote it; its compiled pool lies in `pools` or beside it."""
+    try:
+        told: Any = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise NotContinuable(
+            f"since: {file} cannot be read ({error.strerror}); write it with "
+            "`assay export ID --to FILE.json`."
+        ) from error
+    except (UnicodeDecodeError, ValueError) as error:
+        raise NotContinuable(
+            f"since: {file} is no JSON ({error}); make it with `assay export ID --to FILE.json`."
+        ) from error
+    header, _ = read_export(told)
+    work = _reopened(header, file, pools)
+    try:
+        records = [load(json.dumps(record)) for record in told["records"]]
+        decisions = [json.dumps(decision) for decision in told["decisions"]]
+        items = labelled_items(work, records)
+        return Earlier(work, told["tally"], items, told["status"], _text(decisions))
+    except (KeyError, TypeError) as error:
+        raise NotContinuable(
+            f"since: {file} is not whole ({type(error).__name__}: {error}); make a new one with "
+            "`assay export ID --to FILE.json`."
+        ) from error
+
+
+def _reopened(header: Header, file: Path, pools: Path) -> Assessment:
+    name = Path(header.pool_file).name
+    beside = file.parent / name
+    if not (Path(header.pool_file).exists() or (pools / name).exists() or beside.exists()):
+        raise NotContinuable(
+            f"since: the compiled pool of {header.assessment} is not here; copy {name} from the "
+            f"folder `pools` of the machine that has it to {file.parent}."
+        )
+    return reopen(header, pools if (pools / name).exists() else file.parent)
+
+
+def _text(decisions: Sequence[str]) -> str:
+    """What was last published; empty if nothing was."""
+    return str(json.loads(decisions[-1])["text"]) if decisions else ""
+
+
+def taken_over(since: Since) -> str:
+    """What a plan's check says of the assessment that it continues."""
+    text = f"{since.labels:,} labels of {since.assessment} are taken over"
+    if since.status == "running":
+        text += " as they are now (it is still running: what comes later is not)"
+    if since.left_out:
+        left = ", ".join(f"{name} ({n})" for name, n in list(since.left_out.items())[:5])
+        text += f"; {since.n_left_out:,} are left out, for they are of what is not here: {left}"
+    return text
+
+
+def labelled_items(work: Assessment, records: Iterable[Record]) -> Labelled:
+    """The items of an assessment whose outcome is one class; ties and gold items are left out.
+
+    Raises:
+        NotContinuable: its rule leaves votes, of which no single class follows, or it was of
+            several models, so that a label has no one predicted class.
+    """
+    if work.several is not None:
+        raise NotContinuable(
+            f"since: {work.plan.assessment} assessed several models, of which no one is the "
+            "earlier version of this one, so its labels cannot be taken over; leave `since` out."
+        )
+    if work.rules.kind not in ("first", "majority"):
+        raise NotContinuable(
+            f"since: {work.plan.assessment} has the rule {work.rules.kind}, which leaves votes and "
+            "not one class an item, so its labels cannot be taken over; leave `since` out."
+        )
+    rows, labels = [], []
+    for record in sorted(records, key=lambda r: r.claim):
+        if record.outcome is not None and record.cell >= 0 and len(tied(record.outcome)) == 1:
+            rows.append(record.row)
+            labels.append(record.outcome)
+    return items_in_rows(work, rows, labels)
+
+
+def items_in_rows(work: Assessment, rows: list[int], labels: list[str]) -> Labelled:
+    """The items in some rows of a pool, with their labels."""
+    pool = work.pool
+    at = np.array(rows, dtype=np.int64)
+    cell_of = np.repeat(np.arange(pool.n_cells), pool.cell_size)[at]
+    return Labelled(
+        [pool.group_names[g] for g in pool.cell_group[cell_of]],
+        [pool.classes[k] for k in pool.predicted[at]],
+        pool.score[at],
+        labels,
+    )
+
+
+def continue_with(plan: Plan, pool: Pool, earlier: Earlier) -> Pool:
+    """The pool of a plan, compiled on its own, as one that continues an earlier assessment.
+
+    Raises:
+        NotContinuable: none of its labels belongs to a group of this pool, or none could say to
+            which cell of its group.
+    """
+    work, items = earlier.work, earlier.items
+    if pool.known is not None:
+        raise NotContinuable(
+            f"since: this pool begins with {pool.n_known} labels of its project already, and with "
+            f"those of {work.plan.assessment} none could say which is which; leave `since` out, or "
+            "the labels of the project."
+        )
+    if not work.pool.has_scores and needs_scores(pool, plan.question.positive):
+        cure = "write `strata: 1` under `pool`, or " if plan.pool.strata > 1 else ""
+        raise NotContinuable(
+            f"since: the predictions of {work.plan.assessment} have no scores, but this pool is "
+            "cut by its scores into several cells a group, so none could say to which of them its "
+            f"labels belong; {cure}leave `since` out."
+        )
+    known, missing = in_cells(
+        items, pool, plan.question.positive, plan.question.metric in OF_TRUE_CLASSES
+    )
+    if not known:
+        there = ", ".join(list(missing)[:3]) or "no labels"
+        raise NotContinuable(
+            f"since: no label of {work.plan.assessment} belongs to a group of this pool (it has "
+            f"{there}); group both pools by the same classes or columns, or leave `since` out."
+        )
+    belief = work.believe(earlier.tally)
+    is_alike = work.plan.metric == plan.metric and belief.metric.kind == plan.question.metric
+    then: list[Then | None] = [None] * len(pool.group_names)
+    if is_alike:
+        places = {name: g for g, name in enumerate(work.pool.group_names)}
+        size, labels, share = group_size(belief), group_labelled(belief), group_share(belief)
+        means, bounds = mean(belief), interval(belief)
+        for at, name in enumerate(pool.group_names):
+            g = places.get(name)
+            if g is not None and size[g]:
+                centre, low, high = (round(float(x), 6) for x in (means[g], *bounds[g]))
+                n, part = int(labels[g]), round(float(share[g]), 6)
+                then[at] = Then(centre, low, high, n, int(size[g]), part)
+    overall = tuple(round(float(x), 6) for x in whole(belief)) if is_alike else None
+    since = Since(
+        base=pool.hash,
+        assessment=work.plan.assessment,
+        status=earlier.status,
+        text=earlier.text,
+        metric=work.plan.metric,
+        labels=sum(known.values()),
+        tally=dict(known),
+        left_out=dict(missing),
+        then=tuple(then),
+        overall=overall,  # type: ignore[arg-type]
+        inputs=_inputs(work.pool, pool),
+    )
+    return continued(pool, since)
+
+
+def _inputs(then: Pool, now: Pool) -> Inputs:
+    """How the predictions differ."""
+    was: Ints = np.zeros(0, np.int64)
+    is_now: Ints = was
+    classes = None
+    if set(then.classes) == set(now.classes):
+        order = np.array([then.classes.index(name) for name in now.classes])
+        was = np.bincount(then.predicted, minlength=order.size)[order].astype(np.int64)
+        is_now = np.bincount(now.predicted, minlength=order.size).astype(np.int64)
+        classes = shares_differ(was, is_now)
+    scores = None
+    if then.has_scores and now.has_scores:
+        scores = scores_differ(then.score.astype(np.float64), now.score.astype(np.float64))
+    return Inputs(
+        None if classes is None else classes.p,
+        None if classes is None else round(classes.distance, 6),
+        None if scores is None else scores.p,
+        None if scores is None else round(scores.distance, 6),
+        tuple(was.tolist()),
+        tuple(is_now.tolist()),
+    )

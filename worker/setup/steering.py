@@ -1,0 +1,77 @@
+"""Pause, resume and stop: what a person decides about a running assessment."""
+
+from __future__ import annotations
+
+from worker.assessment import reopen
+from worker.errors import AssayError
+from worker.findings.decision import decision, is_decided
+from worker.plan import stored_plan
+from worker.pool import check_source
+from worker.service.office import Office
+from worker.turn.loop import look
+
+
+class WrongMoment(AssayError):
+    """The assessment is not in a state in which this can be done."""
+
+
+def pause(office: Office, assessment: str) -> None:
+    """Withdraw the queue; labels that come in are still counted."""
+    office.header(assessment)
+    if not office.ledger(assessment).move("running", "paused"):
+        raise _wrong(office, assessment, "paused", "running")
+    office.wake(assessment)
+
+
+def resume(office: Office, assessment: str, more: int) -> None:
+    """Open the queue again; after a stop, for `more` labels before the rule is asked again.
+
+    Raises:
+        WrongMoment: it runs already.
+        PoolChanged: the predictions file is not the one that the assessment began with.
+    """
+    header = office.header(assessment)
+    ledger = office.ledger(assessment)
+    plan = stored_plan(header.plan)
+    work = reopen(header, office.settings.pools)
+    if plan.pool.predictions.exists():
+        check_source(work.pool, plan)
+    if ledger.move("paused", "running"):
+        office.wake(assessment)
+        return
+    standing, _, verdict = look(work, ledger)
+    if standing.status != "stopped":
+        raise _wrong(office, assessment, "resumed", "paused or stopped")
+    # Before the move: a turn in between must not stop it again at once.
+    ledger.note(resume_until=verdict.labels + more)
+    if not ledger.move("stopped", "running"):
+        raise _wrong(office, assessment, "resumed", "paused or stopped")
+    office.wake(assessment)
+
+
+def stop(office: Office, assessment: str) -> None:
+    """End it now; the decision says that it was by hand and what was known."""
+    header = office.header(assessment)
+    ledger = office.ledger(assessment)
+    work = reopen(header, office.settings.pools)
+    for _ in range(10):
+        standing, belief, verdict = look(work, ledger)
+        if standing.status not in ("running", "paused"):
+            raise _wrong(office, assessment, "stopped", "running or paused")
+        text = decision(work, header, standing, belief, verdict, kind="stop", reason="by hand")
+        if ledger.publish(standing.revision, text, stops=True):
+            break
+    else:
+        if not is_decided(ledger, standing.revision):
+            raise WrongMoment(
+                f"{assessment} got a label each time before its decision was worked out; nothing "
+                "was stopped. Let the annotators wait for a moment and say it again."
+            )
+        # A resume without new labels: this revision has a decision.
+        ledger.move(standing.status, "stopped")
+    office.wake(assessment)
+
+
+def _wrong(office: Office, assessment: str, wish: str, needed: str) -> WrongMoment:
+    status = office.ledger(assessment).standing().status
+    return WrongMoment(f"{assessment} is {status}; only one that is {needed} can be {wish}.")

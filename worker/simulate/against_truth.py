@@ -1,0 +1,265 @@
+"""Whether what is published of a pool is so: the rows that are published, held against the truth.
+
+`assay simulate` and `make calibration` ask the same functions that a decision and a report ask, so
+that a number cannot be published by one way and tested by another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.assessment import Assessment
+from worker.core.belief import Belief, group_share, group_size
+from worker.core.question import StopRule
+from worker.core.stopping import Verdict
+from worker.findings.evidence import group_rows, overall_row, pair_rows
+from worker.findings.ranks import Standings, standings
+from worker.findings.rivals import models_of
+from worker.simulate.findings import is_among, is_least_right, true_region
+from worker.store import Standing
+
+Floats = NDArray[np.float64]
+Json = Mapping[str, Any]
+
+_ROUNDED = 1.5e-6  # published numbers have six digits after the point
+_TIE = 12  # digits, as of the ranks
+
+
+class Held(NamedTuple):
+    """What came true of n numbers of one kind.
+
+    said: (n,) how probable each was said to be. came: (n,) whether it is so.
+    """
+
+    said: Floats
+    came: NDArray[np.bool_]
+
+
+class Found:
+    """All that is published of one state, and what is true.
+
+    Args:
+        truth: every group's value on the whole pool, as `worker.simulate.truths.true_values`; of
+            an infinite population in all items that are like the pool's.
+        left: items that can still get a label.
+        verdict: what the stop rule says; None to ask it.
+    """
+
+    def __init__(
+        self,
+        work: Assessment,
+        belief: Belief,
+        truth: Floats,
+        left: int = 1,
+        verdict: Verdict | None = None,
+    ) -> None:
+        self.work, self.belief, self.truth, self.left = work, belief, truth, left
+        if verdict is not None:
+            self.verdict = verdict
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the stop rule says, without a budget."""
+        rule = self.work.rule
+        unlimited = StopRule(rule.kind, rule.target, rule.confidence, None, rule.min_per_group)
+        return self.work.ask(self.belief, self.left, unlimited)
+
+    @cached_property
+    def places(self) -> Standings:
+        """Ranks, and all groups together."""
+        return standings(self.belief)
+
+    @cached_property
+    def groups(self) -> list[dict[str, Any]]:
+        """`decision.groups`; of items that were claimed all have a label."""
+        counts = self.belief.right + self.belief.wrong
+        known = self.work.pool.known
+        own = counts if known is None else counts - known.n_items
+        taken = dict(enumerate(own.astype(int).tolist())) if self.work.guard is not None else {}
+        standing = Standing("running", 0, 0, {}, taken, {}, {}, 0)
+        return group_rows(self.work, self.belief, standing, self.places)
+
+    @cached_property
+    def models(self) -> dict[str, Any]:
+        """`decision.models`; nothing of a single model."""
+        several = self.work.several
+        return {} if several is None else models_of(several, self.belief, self.verdict)
+
+    @cached_property
+    def values(self) -> Floats:
+        """(G,) true values of the groups; of a confusion matrix its accuracy."""
+        return self.truth[:, 0] if self.truth.ndim > 1 else self.truth
+
+    @property
+    def filled(self) -> NDArray[np.intp]:
+        """The groups with items."""
+        return np.flatnonzero(group_size(self.belief))
+
+
+Statistic = Callable[[Found], Held | None]
+
+
+def _between(
+    rows: Sequence[Json], low: str, high: str, truths: Floats, level: float
+) -> Held | None:
+    """Of intervals, where there are any, how many hold the truth."""
+    ends = [(row.get(low), row.get(high), x) for row, x in zip(rows, truths, strict=True)]
+    held = [
+        a - _ROUNDED <= x <= b + _ROUNDED
+        for a, b, x in ends
+        if a is not None and b is not None and not np.isnan(x)
+    ]
+    return Held(np.full(len(held), level), np.array(held)) if held else None
+
+
+def _groups(found: Found) -> Held | None:
+    if not found.groups:
+        return None
+    level = found.belief.metric.level if found.belief.judged is not None else 0.95
+    rows = [found.groups[g] for g in found.filled]
+    return _between(rows, "low", "high", found.values[found.filled], level)
+
+
+def _overall(found: Found) -> Held | None:
+    told = overall_row(found.work, found.belief)
+    if told["mean"] is None:
+        return None
+    first = found.belief.parts[0] if found.belief.parts else found.belief
+    share = group_share(first)
+    filled = np.flatnonzero(share)
+    value = np.array([share[filled] @ found.values[: share.size][filled]])
+    if found.belief.metric.kind == "difference":  # they overlap: it is the first one
+        value = found.values[:1]
+    level = found.belief.metric.level if found.belief.judged is not None else 0.95
+    return _between([told], "low", "high", value, level)
+
+
+def _ranks(found: Found) -> Held | None:
+    if not found.groups or found.filled.size < 2:
+        return None
+    values = found.values[found.filled].round(_TIE)
+    first = 1 + (values[:, None] > values).sum(axis=1)
+    last = (values[:, None] >= values).sum(axis=1)
+    rows = [found.groups[g] for g in found.filled]
+    # of tied groups each may stand before the others
+    told = np.array([(row["rank_low"], row["rank_high"]) for row in rows], dtype=np.float64)
+    came = (told[:, 0] - _ROUNDED <= last) & (first <= told[:, 1] + _ROUNDED)
+    return Held(np.full(came.size, 0.95), came)
+
+
+def _extreme(name: str, extreme: Callable[[Floats], float]) -> Statistic:
+    """Of groups that are said to be the lowest, or highest, with at least 50%, how many are."""
+
+    def held(found: Found) -> Held | None:
+        if not found.groups or found.filled.size < 2:
+            return None
+        values = found.values[found.filled].round(_TIE)
+        is_so = values == extreme(values)
+        told = np.array([found.groups[g][name] for g in found.filled], dtype=np.float64)
+        likely = told >= 0.5
+        if not likely.any():
+            return None
+        return Held(told[likely], is_so[likely])
+
+    return held
+
+
+def _bands(found: Found) -> Held | None:
+    guard = found.work.guard
+    if guard is None:
+        return None
+    rows = [found.groups[g] for g in found.filled]
+    return _between(rows, "band_low", "band_high", found.values[found.filled], 1 - guard.miss)
+
+
+def _confusion(found: Found) -> Held | None:
+    if found.truth.ndim < 2:
+        return None
+    rows, truths = [], []
+    for g in found.filled:
+        row = found.groups[g]
+        for k, name in enumerate(found.work.pool.classes):
+            rows.append({"low": row["confusion_low"][name], "high": row["confusion_high"][name]})
+            truths.append(found.truth[g, 0] if k == g else found.truth[g, 1 + k])
+    return _between(rows, "low", "high", np.array(truths), 0.95)
+
+
+def _regions(found: Found) -> Held | None:
+    """Of the likeliest regions of the pairs, how many hold the true difference."""
+    if found.work.question.task != "compare":
+        return None
+    rows = pair_rows(found.work, found.verdict)
+    told = [max(row["below"], row["within"], row["above"]) for row in rows]
+    return Held(np.array(told), _are_so(found)) if rows else None
+
+
+def _are_so(found: Found) -> NDArray[np.bool_]:
+    """(P,) whether the true difference of every pair lies in the region that is told of it."""
+    epsilon, values = found.work.question.epsilon, found.values
+    return np.array(
+        [
+            pair.region == true_region(values[pair.g1] - values[pair.g2], epsilon)
+            for pair in found.verdict.pairs
+        ]
+    )
+
+
+def _confidence(found: Found) -> Held | None:
+    said = found.verdict.confidence
+    if said is None or found.work.guard is not None:
+        return None  # under that guarantee it does not decide, and the regions are the bands'
+    is_so = is_least_right(found.work, found.verdict, found.belief, found.truth)
+    return Held(np.array([said]), np.array([is_so]))
+
+
+def _differences(found: Found) -> Held | None:
+    rows = found.models.get("differences")
+    if not rows:
+        return None
+    pairs = found.verdict.pairs
+    truths = np.array([found.values[pair.g1] - found.values[pair.g2] for pair in pairs])
+    return _between(rows, "low", "high", truths, 0.95)
+
+
+def _own_groups(found: Found) -> Held | None:
+    rows = found.models.get("groups")
+    return _between(rows, "low", "high", found.values, 0.95) if rows else None
+
+
+def _shortlist(found: Found) -> Held | None:
+    among, work = found.work.shortlists(found.belief), found.work
+    if not among:
+        return None
+    begins = (0,) if work.several is None else work.several.begins
+    held = []
+    for one, part, begin in zip(among, found.belief.parts or (found.belief,), begins, strict=False):
+        own = found.truth[begin : begin + part.n_groups]
+        held.append(is_among(one.groups, np.flatnonzero(group_size(part)), own, work.question))
+    return Held(np.array([one.confidence for one in among]), np.array(held))
+
+
+# By the names under which `worker.findings.published` and the calibration know them.
+STATISTICS: dict[str, Statistic] = {
+    "group interval": _groups,
+    "overall interval": _overall,
+    "rank interval": _ranks,
+    "P(lowest)": _extreme("p_lowest", lambda values: float(values.min())),
+    "P(highest)": _extreme("p_highest", lambda values: float(values.max())),
+    "any-time bands": _bands,
+    "confusion entry": _confusion,
+    "pair region": _regions,
+    "confidence": _confidence,
+    "shortlist": _shortlist,
+    "model difference": _differences,
+    "model's own group": _own_groups,
+}
+
+
+def held(found: Found) -> dict[str, Held]:
+    """What came true of all that is published of this state."""
+    return {name: of for name, ask in STATISTICS.items() if (of := ask(found)) is not None}

@@ -1,0 +1,25 @@
+"""Judgements, claims, tally and decisions of an assessment: one contract, two keepers."""
+
+from worker.store.contract import (
+    AlreadyStarted,
+    Claim,
+    Header,
+    Ledger,
+    LedgerError,
+    Standing,
+    Unsettled,
+)
+from worker.store.memory import MemoryLedger
+from worker.store.valkey import ValkeyLedger
+
+__all__ = [
+    "AlreadyStarted",
+    "Claim",
+    "Header",
+    "Ledger",
+    "LedgerError",
+    "MemoryLedger",
+    "Standing",
+    "Unsettled",
+    "ValkeyLedger",
+]

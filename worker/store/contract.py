@@ -1,0 +1,283 @@
+"""What every keeper of an assessment's state promises; `tests/contract` holds both to it.
+
+State is a fold over versioned judgements. A record is replaced only while it still is what the
+writer saw (compare and set), and the tally moves in the same step by exactly what that record
+contributed. So doubled, late and reordered events, and writers that die half-way, change nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol
+
+from worker.errors import AssayError
+from worker.store.changes import Change
+from worker.store.records import State
+
+VERSION = 1
+# Whole numbers below it are exact in Lua and in JSON.
+MOST = 2**53
+Status = Literal["starting", "running", "paused", "stopped"]
+
+
+class LedgerError(AssayError):
+    """The stored state cannot be used."""
+
+
+class AlreadyStarted(LedgerError):
+    """An assessment with this id is there already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What is fixed when an assessment starts, and never changes."""
+
+    assessment: str
+    plan: str  # JSON of the plan
+    plan_hash: str
+    pool_hash: str
+    pool_file: str
+    pool_sha256: str
+    pool_stat: tuple[int, int]  # size in bytes and mtime in ns of the compiled file
+    project: int
+    url: str
+    control: str
+    to_name: str
+    labels: tuple[str, ...]
+    started_at: str  # ISO 8601, UTC
+
+    def dump(self) -> str:
+        return json.dumps({"v": VERSION, **asdict(self)})
+
+    @classmethod
+    def load(cls, text: str) -> Header:
+        """Read what `dump` wrote.
+
+        Raises:
+            LedgerError: it was written by a newer release.
+            ValueError, KeyError, TypeError: it is damaged.
+        """
+        raw = json.loads(text)
+        if (version := int(raw.pop("v"))) < VERSION:
+            raise ValueError(f"a header of version {version}, which there never was")
+        if version > VERSION:
+            raise LedgerError(
+                "This assessment was started by a newer Assay than this one; upgrade Assay on this "
+                "machine."
+            )
+        raw["pool_stat"] = tuple(raw["pool_stat"])
+        raw["labels"] = tuple(raw["labels"])
+        return cls(**raw)
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """A claimed item that is not settled, or that Label Studio still serves."""
+
+    item: str
+    cell: int
+    row: int
+    claim: int
+    state: State
+    tasks: tuple[int, ...]
+    open_tasks: tuple[int, ...]  # those that Label Studio still serves
+    asked: tuple[int, ...]  # who answered or skipped it
+    predicted: int
+    outcome: str | None  # what it adds to the tally so far
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One choice: which item, by which claim number, and why."""
+
+    number: int
+    item: str
+    row: int
+    cell: int
+    predicted: int
+    why: Mapping[str, Any]  # revision, strategy, pending, numbers: JSON-able
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One consistent picture of an assessment."""
+
+    status: Status
+    revision: int  # grows by one with every change of an outcome
+    claims: int  # how many items were ever claimed
+    tally: Mapping[str, int]  # see `records.tally_key`
+    taken: Mapping[int, int]  # cell -> items claimed
+    unsettled: Mapping[str, Unsettled]
+    authors: Mapping[str, int]  # who judged, and when last (microseconds)
+    n_rejected: int
+    notes: Mapping[str, str] = field(default_factory=dict)  # cursor and other small facts
+
+
+class Ledger(Protocol):
+    """The state of one assessment."""
+
+    assessment: str
+
+    def begin(self, header: Header) -> None:
+        """Keep the header and become `running`. Raises AlreadyStarted if there is one."""
+
+    def header(self) -> Header | None:
+        """The header, or None if there is no such assessment."""
+
+    def standing(self) -> Standing:
+        """Everything that one turn of the loop needs, as of one moment."""
+
+    def revision(self) -> int:
+        """The revision alone (it is in `standing` too)."""
+
+    def notes(self) -> dict[str, str]:
+        """The small facts alone (they are in `standing` too)."""
+
+    def next_reading(self) -> int:
+        """A number that grows with every reading of Label Studio."""
+
+    def records(self, items: Sequence[str]) -> dict[str, str]:
+        """The stored records of those of `items` that were claimed."""
+
+    def tasks(self) -> dict[int, tuple[int, int, int, str]]:
+        """All known tasks: id -> (last change, answers, skips, item)."""
+
+    def items_of(self, tasks: Sequence[int]) -> dict[int, str]:
+        """Which item each of the known ones among `tasks` shows."""
+
+    def mark_foreign(self, tasks: Mapping[int, str]) -> None:
+        """Remember tasks of the project that we did not import (their briefs name no item)."""
+
+    def forget_foreign(self, tasks: Sequence[int]) -> None:
+        """Forget such tasks after they vanished."""
+
+    def commit(self, changes: Sequence[Change]) -> list[str]:
+        """Replace records, each only if it still is `before`; return the items that were not."""
+
+    def claim(self, revision: int, claims: Sequence[Claim]) -> bool:
+        """Claim items, all or none.
+
+        Refused (False) when the status is not `running`, an outcome changed since `revision`, the
+        first claim's number is not the next one, or an item was claimed before.
+        """
+
+    def publish(self, revision: int, text: str, *, stops: bool) -> bool:
+        """Publish a decision, once per revision.
+
+        Refused (False) when an outcome changed since `revision`, there is a decision of it
+        already, or (`stops`) the assessment is not running or paused. With `stops` it becomes
+        `stopped` in the same step.
+        """
+
+    def decisions(self) -> list[str]:
+        """All published decisions, oldest first; the first one is the stop."""
+
+    def choices(self) -> list[dict[str, Any]]:
+        """The log of claims, in their order."""
+
+    def changes(self) -> list[dict[str, Any]]:
+        """The log of changed outcomes with their revisions, in order."""
+
+    def rejected(self) -> dict[int, dict[str, Any]]:
+        """Rejected annotations with their reasons."""
+
+    def every_record(self) -> Iterable[str]:
+        """The stored records of all claimed items."""
+
+    def move(self, before: Status, after: Status) -> bool:
+        """Change the status if it is `before`."""
+
+    def note(self, **notes: str | int) -> None:
+        """Keep small facts beside the state (cursor, last poll, last error)."""
+
+    def swap_note(self, name: str, before: str, after: str) -> bool:
+        """Change a small fact if it is `before` (empty: or not there); say whether it was."""
+
+    def advance_cursor(self, cursor_us: int) -> None:
+        """Move the cursor forward; never back."""
+
+    def take_lease(self, holder: str, ttl_ms: int) -> bool:
+        """Become, or stay, the one that may import, for `ttl_ms`."""
+
+    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
+        """Stay it for `ttl_ms` more, even if the lease ran out; False, and nothing, if the last who
+        took it is another: one who came later, or, at a server that forgot, one before."""
+
+    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
+        """Stay it for `ttl_ms` more, and put the claims in doubt; False, and nothing, if the lease
+        ran out, even if nobody took it since."""
+
+    def drop_lease(self, holder: str) -> None:
+        """Stop being it."""
+
+    def release_lease(self, process: str) -> bool:
+        """Take it from a turn of a process that is known to be dead; say whether it had it.
+
+        A holder's name is that of its process, a dash and the number of its turn.
+        """
+
+    def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
+        """Remember for `ttl_ms` that the import of these claims may be under way; 0: it is over.
+
+        Only the holder of the lease says so; what it says of a claim replaces what it said before.
+        """
+
+    def in_doubt(self, claims: Sequence[int]) -> frozenset[int]:
+        """Those of these claims of which that is so still."""
+
+    def put_notice(self, notice: str, text: str) -> bool:
+        """Keep what is to be told, once for its id, also after it was told; False if it was put."""
+
+    def notices(self) -> dict[str, str]:
+        """What is to be told: id -> text."""
+
+    def replace_notice(self, notice: str, before: str, after: str) -> bool:
+        """Change a notice if it still is `before`; an empty `after` takes it out, for good."""
+
+    def wakes(self) -> int:
+        """How many turns were begun or asked for so far."""
+
+    def wake(self) -> int:
+        """Count one more, and return the count."""
+
+
+def unsettled_from(item: str, text: str) -> Unsettled:
+    """Read what `records.open_note` wrote."""
+    raw = json.loads(text)
+    return Unsettled(
+        item,
+        raw["cell"],
+        raw["row"],
+        raw["claim"],
+        raw["state"],
+        tuple(raw["tasks"]),
+        tuple(raw["open"]),
+        tuple(raw["asked"]),
+        raw["predicted"],
+        raw["outcome"],
+    )
+
+
+def whole(what: str, text: str | int | None) -> int:
+    """Read a count; what is not there is 0.
+
+    Scripts compare counts as texts, so each has one form.
+
+    Raises:
+        ValueError: it is no count that a script of ours wrote.
+    """
+    if text is None:
+        return 0
+    told = str(text)
+    number = int(told) if told.isdecimal() and len(told) <= len(str(MOST)) else MOST
+    if number >= MOST or str(number) != told:
+        raise ValueError(f"{what} is {told[:40]}, expected a whole number from 0 to 2^53 - 1")
+    return number
+
+
+def task_from(text: str) -> tuple[int, int, int, str]:
+    """Read the brief that `records` keeps of a task."""
+    at, answers, skips, item = text.split(":", 3)
+    return int(at), int(answers), int(skips), item

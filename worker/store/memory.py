@@ -1,0 +1,296 @@
+"""The ledger in memory: the twin that tests, replays and simulations use."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from worker.store.changes import Change, open_note
+from worker.store.contract import (
+    AlreadyStarted,
+    Claim,
+    Header,
+    Standing,
+    Status,
+    task_from,
+    unsettled_from,
+)
+from worker.store.records import Record, dump
+
+
+class MemoryLedger:
+    """Keeps one assessment in plain dictionaries; safe to share between threads."""
+
+    def __init__(self, assessment: str) -> None:
+        self.assessment = assessment
+        self._lock = threading.RLock()
+        self._header: str | None = None
+        self._hashes: dict[str, dict[str, str]] = defaultdict(dict)
+        self._items: dict[str, str] = {}
+        self._choices: list[str] = []
+        self._changes: list[str] = []
+        self._decisions: list[str] = []
+        self._decided: set[int] = set()
+        self._noticed: set[str] = set()
+        self._status: Status = "starting"
+        self._revision = self._claims = self._reading = self._wakes = 0
+        self._lease: tuple[str, float] | None = None
+        self._turn: str | None = None  # who took it last
+        self._doubt_until: dict[int, float] = {}
+
+    def begin(self, header: Header) -> None:
+        with self._lock:
+            if self._header is not None:
+                raise AlreadyStarted(f"{self.assessment} was started already")
+            self._header = header.dump()
+            self._status = "running"
+
+    def header(self) -> Header | None:
+        return None if self._header is None else Header.load(self._header)
+
+    def standing(self) -> Standing:
+        with self._lock:
+            return Standing(
+                status=self._status,
+                revision=self._revision,
+                claims=self._claims,
+                tally={k: int(v) for k, v in self._hashes["tally"].items()},
+                taken={int(k): int(v) for k, v in self._hashes["taken"].items()},
+                unsettled={k: unsettled_from(k, v) for k, v in self._hashes["open"].items()},
+                authors={k: int(v) for k, v in self._hashes["authors"].items()},
+                n_rejected=len(self._hashes["rejected"]),
+                notes=dict(self._hashes["notes"]),
+            )
+
+    def revision(self) -> int:
+        return self._revision
+
+    def notes(self) -> dict[str, str]:
+        with self._lock:
+            return dict(self._hashes["notes"])
+
+    def next_reading(self) -> int:
+        with self._lock:
+            self._reading += 1
+            return self._reading
+
+    def records(self, items: Sequence[str]) -> dict[str, str]:
+        with self._lock:
+            return {item: self._items[item] for item in items if item in self._items}
+
+    def tasks(self) -> dict[int, tuple[int, int, int, str]]:
+        with self._lock:
+            return {int(k): task_from(v) for k, v in self._hashes["tasks"].items()}
+
+    def items_of(self, tasks: Sequence[int]) -> dict[int, str]:
+        known = self.tasks()
+        return {task: known[task][3] for task in tasks if task in known}
+
+    def mark_foreign(self, tasks: Mapping[int, str]) -> None:
+        with self._lock:
+            self._hashes["tasks"].update({str(task): brief for task, brief in tasks.items()})
+
+    def forget_foreign(self, tasks: Sequence[int]) -> None:
+        with self._lock:
+            for task in tasks:
+                self._hashes["tasks"].pop(str(task), None)
+
+    def commit(self, changes: Sequence[Change]) -> list[str]:
+        conflicts: list[str] = []
+        with self._lock:
+            for change in changes:
+                if self._items.get(change.item) != change.before:
+                    conflicts.append(change.item)
+                    continue
+                self._items[change.item] = change.after
+                for edit in change.edits:
+                    self._edit(edit.verb, edit.hash, edit.key, edit.value)
+                if change.note:
+                    self._revision += 1
+                    self._changes.append(
+                        json.dumps({"revision": self._revision, **json.loads(change.note)})
+                    )
+        return conflicts
+
+    def _edit(self, verb: str, name: str, key: str, value: str | int) -> None:
+        target = self._hashes[name]
+        if verb == "del":
+            target.pop(key, None)
+        elif verb == "set":
+            target[key] = str(value)
+        elif verb == "add":
+            total = int(target.get(key, 0)) + int(value)
+            target[key] = str(total)
+            if total == 0:
+                del target[key]
+        else:
+            target[key] = str(max(int(target.get(key, 0)), int(value)))
+
+    def claim(self, revision: int, claims: Sequence[Claim]) -> bool:
+        with self._lock:
+            fits = (
+                self._status == "running"
+                and self._revision == revision
+                and bool(claims)
+                and claims[0].number == self._claims
+                and not any(claim.item in self._items for claim in claims)
+            )
+            if not fits:
+                return False
+            for claim in claims:
+                record = Record(claim.item, claim.number, claim.row, claim.cell, claim.predicted)
+                self._items[claim.item] = dump(record)
+                self._hashes["open"][claim.item] = open_note(record, "intended")
+                self._edit("add", "taken", str(claim.cell), 1)
+                self._choices.append(choice_text(claim))
+            self._claims += len(claims)
+            return True
+
+    def publish(self, revision: int, text: str, *, stops: bool) -> bool:
+        with self._lock:
+            if self._revision != revision or revision in self._decided:
+                return False
+            if stops:
+                if self._status not in ("running", "paused"):
+                    return False
+                self._status = "stopped"
+            self._decided.add(revision)
+            self._decisions.append(text)
+            return True
+
+    def decisions(self) -> list[str]:
+        return list(self._decisions)
+
+    def choices(self) -> list[dict[str, Any]]:
+        return [json.loads(text) for text in self._choices]
+
+    def changes(self) -> list[dict[str, Any]]:
+        return [json.loads(text) for text in self._changes]
+
+    def rejected(self) -> dict[int, dict[str, Any]]:
+        with self._lock:
+            return {int(k): json.loads(v) for k, v in self._hashes["rejected"].items()}
+
+    def every_record(self) -> Iterable[str]:
+        with self._lock:
+            return list(self._items.values())
+
+    def move(self, before: Status, after: Status) -> bool:
+        with self._lock:
+            if self._status != before:
+                return False
+            self._status = after
+            return True
+
+    def note(self, **notes: str | int) -> None:
+        with self._lock:
+            self._hashes["notes"].update({k: str(v) for k, v in notes.items()})
+
+    def swap_note(self, name: str, before: str, after: str) -> bool:
+        with self._lock:
+            if self._hashes["notes"].get(name, "") != before:
+                return False
+            self._hashes["notes"][name] = after
+            return True
+
+    def advance_cursor(self, cursor_us: int) -> None:
+        with self._lock:
+            self._edit("max", "notes", "cursor", cursor_us)
+
+    def take_lease(self, holder: str, ttl_ms: int) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            if self._lease and self._lease[0] != holder and self._lease[1] > now:
+                return False
+            self._lease = (holder, now + ttl_ms / 1000)
+            self._turn = holder
+            return True
+
+    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
+        with self._lock:
+            if self._turn != holder:
+                return False
+            self._lease = (holder, time.monotonic() + ttl_ms / 1000)
+            return True
+
+    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            if self._lease is None or self._lease[0] != holder or self._lease[1] <= now:
+                return False
+            self._lease = (holder, now + ttl_ms / 1000)
+            self.doubt(claims, doubt_ms)
+            return True
+
+    def drop_lease(self, holder: str) -> None:
+        with self._lock:
+            if self._lease and self._lease[0] == holder:
+                self._lease = None
+
+    def release_lease(self, process: str) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            if self._lease is None or self._lease[1] <= now:
+                return False
+            if not self._lease[0].startswith(f"{process}-"):
+                return False
+            self._lease = None
+            return True
+
+    def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
+        with self._lock:
+            until = time.monotonic() + ttl_ms / 1000
+            self._doubt_until |= dict.fromkeys(claims, until)
+
+    def in_doubt(self, claims: Sequence[int]) -> frozenset[int]:
+        with self._lock:
+            now = time.monotonic()
+            return frozenset(c for c in claims if self._doubt_until.get(c, now) > now)
+
+    def put_notice(self, notice: str, text: str) -> bool:
+        with self._lock:
+            if notice in self._noticed:
+                return False
+            self._noticed.add(notice)
+            self._hashes["notices"][notice] = text
+            return True
+
+    def notices(self) -> dict[str, str]:
+        with self._lock:
+            return dict(self._hashes["notices"])
+
+    def replace_notice(self, notice: str, before: str, after: str) -> bool:
+        with self._lock:
+            if self._hashes["notices"].get(notice) != before:
+                return False
+            if after:
+                self._hashes["notices"][notice] = after
+            else:
+                del self._hashes["notices"][notice]
+            return True
+
+    def wakes(self) -> int:
+        return self._wakes
+
+    def wake(self) -> int:
+        with self._lock:
+            self._wakes += 1
+            return self._wakes
+
+
+def choice_text(claim: Claim) -> str:
+    """The log's line for a claim."""
+    return json.dumps(
+        {
+            "claim": claim.number,
+            "item": claim.item,
+            "row": claim.row,
+            "cell": claim.cell,
+            **claim.why,
+        },
+        separators=(",", ":"),
+    )

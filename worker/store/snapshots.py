@@ -1,0 +1,38 @@
+"""Standing and records of one moment, for whoever reads while others write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from worker.store import Ledger, Standing
+from worker.store.changes import tally_key
+from worker.store.records import Record, load
+
+TRIES = 10  # a reading during which an outcome changed is repeated; labels come seconds apart
+
+
+def taken_together(ledger: Ledger) -> tuple[Standing, list[Record]]:
+    """The standing, and every record that belongs to it.
+
+    If outcomes change during every one of the tries, the items whose outcome changed are left out.
+    """
+    for _ in range(TRIES):
+        standing = ledger.standing()
+        records = [load(text) for text in ledger.every_record()]
+        if ledger.revision() == standing.revision:
+            return standing, records
+    return standing, _belonging(records, standing.tally)
+
+
+def _belonging(records: Iterable[Record], tally: Mapping[str, int]) -> list[Record]:
+    left = Counter(tally)
+    kept = []
+    for record in records:
+        if record.outcome is not None:
+            key = tally_key(record.claim, record.cell, record.predicted, record.outcome)
+            if left[key] <= 0:
+                continue
+            left[key] -= 1
+        kept.append(record)
+    return kept

@@ -1,0 +1,350 @@
+"""The ledger in Valkey or Redis: every step that must be whole is one Lua script.
+
+All keys of an assessment share a hash slot, `assay:{id}:…`, so the state may live on a Cluster.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
+
+from redis import Redis
+from redis.exceptions import OutOfMemoryError
+
+from worker.store.changes import Change, open_note
+from worker.store.contract import (
+    AlreadyStarted,
+    Claim,
+    Header,
+    Standing,
+    Status,
+    task_from,
+    unsettled_from,
+    whole,
+)
+from worker.store.memory import choice_text
+from worker.store.records import Record, dump
+
+# What counts in `meta`.
+_COUNTS = ("revision", "claims", "reading", "wakes")
+
+# Hashes that an edit of a record may name.
+_EDITED = ("tally", "open", "tasks", "authors", "rejected", "notes")
+
+# Records of a chunk are sent in one script call: large enough to amortise the round trip, small
+# enough not to hold up other clients (about 30 ms).
+_CHUNK = 500
+
+_TAKE = """
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+redis.call('HSET', KEYS[2], 'turn', ARGV[1])
+return 1
+"""
+_KEEP = """
+if redis.call('HGET', KEYS[2], 'turn') ~= ARGV[1] then return 0 end
+-- A worker of an earlier version takes it without a word.
+if (redis.call('GET', KEYS[1]) or ARGV[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+_IMPORT = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+for i = 2, #KEYS do redis.call('SET', KEYS[i], 1, 'PX', ARGV[3]) end
+return 1
+"""
+_DROP = (
+    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+)
+_RELEASE = """
+local holder = redis.call('GET', KEYS[1])
+if not holder or string.sub(holder, 1, #ARGV[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+"""
+_BEGIN = """
+if redis.call('HSETNX', KEYS[1], 'header', ARGV[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], 'status', 'running')
+return 1
+"""
+_MOVE = """
+if redis.call('HGET', KEYS[1], 'status') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'status', ARGV[2])
+return 1
+"""
+_CURSOR = """
+local old = redis.call('HGET', KEYS[1], 'cursor')
+if not old or tonumber(old) < tonumber(ARGV[1]) then
+  redis.call('HSET', KEYS[1], 'cursor', ARGV[1])
+end
+"""
+_SWAP = """
+if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1
+"""
+_NOTICE = """
+if redis.call('SADD', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+return 1
+"""
+_REPLACE = """
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+if ARGV[3] == '' then redis.call('HDEL', KEYS[1], ARGV[1])
+else redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end
+return 1
+"""
+
+
+def keys_of(db: Redis, assessment: str) -> list[str]:
+    """All keys of an assessment that are there, whatever its id is, sorted."""
+    prefix = f"assay:{{{assessment}}}:"
+    pattern = "".join(f"\\{letter}" if letter in "*?[]\\" else letter for letter in prefix)
+    return sorted(cast("list[str]", list(db.scan_iter(match=f"{pattern}*"))))
+
+
+def _counts(told: Sequence[str | None]) -> dict[str, int]:
+    return {name: whole(name, text) for name, text in zip(_COUNTS, told, strict=True)}
+
+
+@cache  # every ledger asks for all of them
+def _script(name: str) -> str:
+    return files("worker.store").joinpath(f"{name}.lua").read_text(encoding="utf-8")
+
+
+class ValkeyLedger:
+    """Keeps one assessment on a server; any number of processes may hold one each."""
+
+    def __init__(self, connection: Redis, assessment: str) -> None:
+        """`connection` must return text (`decode_responses=True`)."""
+        self.assessment = assessment
+        self._db = connection
+        self._commit = connection.register_script(_script("commit"))
+        self._claim = connection.register_script(_script("claim"))
+        self._publish = connection.register_script(_script("publish"))
+        self._take = connection.register_script(_TAKE)
+        self._keep = connection.register_script(_KEEP)
+        self._import = connection.register_script(_IMPORT)
+        self._drop = connection.register_script(_DROP)
+        self._release = connection.register_script(_RELEASE)
+        self._begin = connection.register_script(_BEGIN)
+        self._move = connection.register_script(_MOVE)
+        self._cursor = connection.register_script(_CURSOR)
+        self._swap = connection.register_script(_SWAP)
+        self._notice = connection.register_script(_NOTICE)
+        self._replace = connection.register_script(_REPLACE)
+
+    def _key(self, name: str) -> str:
+        return f"assay:{{{self.assessment}}}:{name}"
+
+    def begin(self, header: Header) -> None:
+        if not self._begin(keys=[self._key("meta")], args=[header.dump()]):
+            raise AlreadyStarted(f"{self.assessment} was started already")
+
+    def header(self) -> Header | None:
+        text = cast("str | None", self._db.hget(self._key("meta"), "header"))
+        return None if text is None else Header.load(text)
+
+    def standing(self) -> Standing:
+        try:
+            parts = self._parts(transaction=True)
+        except OutOfMemoryError:
+            # A full Redis 7 takes no transaction, even of reads; nor any claim or decision that
+            # could rest on a picture of two moments.
+            parts = self._parts(transaction=False)
+        (status, *told), tally, taken, unsettled, authors, notes, n_rejected = parts
+        counts = _counts(told)
+        return Standing(
+            status=cast(Status, status or "starting"),
+            revision=counts["revision"],
+            claims=counts["claims"],
+            tally={k: whole(f"the tally of {k}", v) for k, v in tally.items()},
+            taken={int(k): whole(f"what is taken of cell {k}", v) for k, v in taken.items()},
+            unsettled={k: unsettled_from(k, v) for k, v in unsettled.items()},
+            authors={k: int(v) for k, v in authors.items()},
+            n_rejected=n_rejected,
+            notes=notes,
+        )
+
+    def _parts(self, *, transaction: bool) -> list[Any]:
+        with self._db.pipeline(transaction=transaction) as pipe:
+            pipe.hmget(self._key("meta"), ["status", *_COUNTS])
+            for name in ("tally", "taken", "open", "authors", "notes"):
+                pipe.hgetall(self._key(name))
+            pipe.hlen(self._key("rejected"))
+            return list(pipe.execute())
+
+    def glance(self) -> tuple[str, ...]:
+        """What every change that a status shows moves: cheap to read, and only to be compared."""
+        with self._db.pipeline(transaction=False) as pipe:
+            pipe.hmget(self._key("meta"), ["status", "revision", "claims"])
+            pipe.xlen(self._key("decisions"))
+            pipe.hvals(self._key("authors"))  # a vote may leave the outcome, and so the revision
+            meta, decisions, latest = pipe.execute()
+        return tuple(str(part) for part in (*meta, decisions, sum(map(int, latest))))
+
+    def revision(self) -> int:
+        # All of them: whoever goes on with one moves the others.
+        told = cast("list[str | None]", self._db.hmget(self._key("meta"), list(_COUNTS)))
+        return _counts(told)["revision"]
+
+    def notes(self) -> dict[str, str]:
+        return cast("dict[str, str]", self._db.hgetall(self._key("notes")))
+
+    def next_reading(self) -> int:
+        return self._count_on("reading")
+
+    def records(self, items: Sequence[str]) -> dict[str, str]:
+        if not items:
+            return {}
+        found = cast("list[str | None]", self._db.hmget(self._key("items"), list(items)))
+        return {item: text for item, text in zip(items, found, strict=True) if text is not None}
+
+    def tasks(self) -> dict[int, tuple[int, int, int, str]]:
+        raw = cast("dict[str, str]", self._db.hgetall(self._key("tasks")))
+        return {int(k): task_from(v) for k, v in raw.items()}
+
+    def items_of(self, tasks: Sequence[int]) -> dict[int, str]:
+        if not tasks:
+            return {}
+        found = cast(
+            "list[str | None]", self._db.hmget(self._key("tasks"), [str(t) for t in tasks])
+        )
+        return {t: task_from(v)[3] for t, v in zip(tasks, found, strict=True) if v is not None}
+
+    def mark_foreign(self, tasks: Mapping[int, str]) -> None:
+        if tasks:
+            briefs: dict[Any, Any] = {str(task): brief for task, brief in tasks.items()}
+            self._db.hset(self._key("tasks"), mapping=briefs)
+
+    def forget_foreign(self, tasks: Sequence[int]) -> None:
+        if tasks:
+            self._db.hdel(self._key("tasks"), *(str(task) for task in tasks))
+
+    def commit(self, changes: Sequence[Change]) -> list[str]:
+        keys = [self._key(name) for name in ("items", "meta", "log", *_EDITED)]
+        conflicts: list[str] = []
+        for start in range(0, len(changes), _CHUNK):
+            sent = [
+                [
+                    c.item,
+                    c.before,
+                    c.after,
+                    [[e.verb, e.hash, e.key, e.value] for e in c.edits],
+                    c.note,
+                ]
+                for c in changes[start : start + _CHUNK]
+            ]
+            conflicts += self._commit(keys=keys, args=[json.dumps(_EDITED), json.dumps(sent)])
+        return conflicts
+
+    def claim(self, revision: int, claims: Sequence[Claim]) -> bool:
+        if not claims:
+            return False
+        sent = []
+        for claim in claims:
+            record = Record(claim.item, claim.number, claim.row, claim.cell, claim.predicted)
+            note = open_note(record, "intended")
+            sent.append([claim.item, str(claim.cell), dump(record), note, choice_text(claim)])
+        keys = [self._key(name) for name in ("meta", "items", "open", "taken", "choices")]
+        return bool(self._claim(keys=keys, args=[revision, claims[0].number, json.dumps(sent)]))
+
+    def publish(self, revision: int, text: str, *, stops: bool) -> bool:
+        keys = [self._key(name) for name in ("meta", "decided", "decision", "decisions")]
+        channel = self._key("decisions")
+        return bool(self._publish(keys=keys, args=[revision, text, int(stops), channel]))
+
+    def decisions(self) -> list[str]:
+        entries = cast("list[tuple[str, dict[str, str]]]", self._db.xrange(self._key("decisions")))
+        return [fields["decision"] for _, fields in entries]
+
+    def choices(self) -> list[dict[str, Any]]:
+        return self._log("choices")
+
+    def changes(self) -> list[dict[str, Any]]:
+        return self._log("log")
+
+    def _log(self, name: str) -> list[dict[str, Any]]:
+        lines = cast("list[str]", self._db.lrange(self._key(name), 0, -1))
+        return [json.loads(line) for line in lines]
+
+    def rejected(self) -> dict[int, dict[str, Any]]:
+        raw = cast("dict[str, str]", self._db.hgetall(self._key("rejected")))
+        return {int(k): json.loads(v) for k, v in raw.items()}
+
+    def every_record(self) -> Iterable[str]:
+        for _, text in self._db.hscan_iter(self._key("items"), count=1000):
+            yield text
+
+    def move(self, before: Status, after: Status) -> bool:
+        return bool(self._move(keys=[self._key("meta")], args=[before, after]))
+
+    def note(self, **notes: str | int) -> None:
+        self._db.hset(self._key("notes"), mapping=cast("dict[Any, Any]", notes))
+
+    def swap_note(self, name: str, before: str, after: str) -> bool:
+        return bool(self._swap(keys=[self._key("notes")], args=[name, before, after]))
+
+    def advance_cursor(self, cursor_us: int) -> None:
+        self._cursor(keys=[self._key("notes")], args=[cursor_us])
+
+    def take_lease(self, holder: str, ttl_ms: int) -> bool:
+        keys = [self._key("lease"), self._key("meta")]
+        return bool(self._take(keys=keys, args=[holder, ttl_ms]))
+
+    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
+        keys = [self._key("lease"), self._key("meta")]
+        return bool(self._keep(keys=keys, args=[holder, ttl_ms]))
+
+    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
+        keys = [self._key("lease"), *map(self._doubt_of, claims)]
+        return bool(self._import(keys=keys, args=[holder, ttl_ms, doubt_ms]))
+
+    def drop_lease(self, holder: str) -> None:
+        self._drop(keys=[self._key("lease")], args=[holder])
+
+    def release_lease(self, process: str) -> bool:
+        return bool(self._release(keys=[self._key("lease")], args=[f"{process}-"]))
+
+    def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
+        doubts = [self._doubt_of(claim) for claim in claims]
+        if ttl_ms <= 0:
+            self._db.delete(*doubts)
+            return
+        with self._db.pipeline(transaction=False) as pipe:
+            for key in doubts:
+                pipe.set(key, 1, px=ttl_ms)
+            pipe.execute()
+
+    def in_doubt(self, claims: Sequence[int]) -> frozenset[int]:
+        with self._db.pipeline(transaction=False) as pipe:
+            for claim in claims:
+                pipe.exists(self._doubt_of(claim))
+            return frozenset(c for c, is_so in zip(claims, pipe.execute(), strict=True) if is_so)
+
+    def _doubt_of(self, claim: int) -> str:
+        """A key each, so that the server's clock tells its end: those of workers may be wrong."""
+        return self._key(f"doubt:{claim}")
+
+    def put_notice(self, notice: str, text: str) -> bool:
+        keys = [self._key("noticed"), self._key("notices")]
+        return bool(self._notice(keys=keys, args=[notice, text]))
+
+    def notices(self) -> dict[str, str]:
+        return cast("dict[str, str]", self._db.hgetall(self._key("notices")))
+
+    def replace_notice(self, notice: str, before: str, after: str) -> bool:
+        return bool(self._replace(keys=[self._key("notices")], args=[notice, before, after]))
+
+    def wakes(self) -> int:
+        return whole("wakes", cast("str | None", self._db.hget(self._key("meta"), "wakes")))
+
+    def wake(self) -> int:
+        return self._count_on("wakes")
+
+    def _count_on(self, name: str) -> int:
+        return whole(name, int(self._db.hincrby(self._key("meta"), name, 1)))

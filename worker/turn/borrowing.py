@@ -1,0 +1,64 @@
+"""A project that was there before the assessment is borrowed: its settings are put back at the end.
+
+What they were is written down before any of them is changed. A worker may die at any line; the next
+turn does the rest, and what was written down is never replaced by settings of ours.
+"""
+
+from __future__ import annotations
+
+import json
+
+from connector.port import BorrowedDesk, Desk
+from worker.store import Ledger
+
+# What the project's settings were; empty once they are put back.
+_BEFORE = "settings_before"
+# Set while the project has our settings.
+_TAKEN = "settings_taken"
+
+
+class Claimed:
+    """What the desk in a borrowed project must know of the ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.tasks = ledger.tasks
+        self.items_of = ledger.items_of
+
+    def waiting(self) -> list[int]:
+        """The tasks of the claims that are not settled."""
+        unsettled = self._ledger.standing().unsettled.values()
+        return [task for u in unsettled for task in u.tasks]
+
+
+def borrow(ledger: Ledger, desk: Desk) -> None:
+    """Give a borrowed project our settings, once; nothing if the project is our own.
+
+    Raises:
+        RankedByAnother: another assessment has borrowed it.
+        ConnectorError.
+    """
+    if not isinstance(desk, BorrowedDesk):
+        return
+    notes = ledger.notes()
+    if notes.get(_TAKEN):
+        return
+    if not notes.get(_BEFORE):
+        ledger.swap_note(_BEFORE, "", json.dumps(desk.settings(), sort_keys=True))
+    desk.take_over()
+    ledger.note(**{_TAKEN: "yes"})
+
+
+def hand_back(ledger: Ledger, desk: Desk) -> None:
+    """Put a borrowed project's settings back, once, and take our order away.
+
+    Raises:
+        ConnectorError: what is left to do, the next turn does.
+    """
+    before = ledger.notes().get(_BEFORE)
+    if not before or not isinstance(desk, BorrowedDesk):
+        return
+    # First: a resume between these lines must take the project over again.
+    ledger.note(**{_TAKEN: ""})
+    desk.hand_back(json.loads(before))
+    ledger.note(**{_BEFORE: ""})

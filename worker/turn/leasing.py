@@ -1,0 +1,111 @@
+"""Who takes a turn has the assessment's lease: nobody else takes one meanwhile.
+
+The lease is short, so that a worker that was killed is soon replaced, and is renewed while the turn
+gets on. A turn that hangs loses it, as one that died does: it asks before it imports.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+
+from redis.exceptions import RedisError
+
+from worker.errors import AssayError
+from worker.store import Ledger
+
+# How long a worker that died keeps others from its turn.
+LEASE_MS = 5_000
+BEAT_S = 1.0
+# How long one step of a turn may take; longer than any request that writes
+# (connector.desk.WRITE_TIMEOUT_S).
+STEP_S = 20.0
+AGAIN_S = 0.2
+
+
+class LeaseLost(AssayError):
+    """This turn took too long; who takes the next one looks up what it left behind."""
+
+    def __init__(self, assessment: str) -> None:
+        super().__init__(
+            f"a turn of {assessment} stood still for {STEP_S:.0f} s, or its process for "
+            f"{LEASE_MS / 1000:.0f} s, so that another worker may be at it, or another server "
+            "took over meanwhile; the next turn goes on"
+        )
+
+
+class Lease:
+    """The lease of one turn, which is its holder; no other turn may use the name."""
+
+    def __init__(self, ledger: Ledger, holder: str) -> None:
+        self._ledger, self._holder = ledger, holder
+        self._until = time.monotonic() + STEP_S
+
+    def hold(self) -> None:
+        """Hold it for another step: reading and thinking may have taken longer than it lasts.
+
+        A server that took over meanwhile and does not know this turn lacks what was read, and
+        perhaps claims: whoever chose by what it knows could send again what lies before the
+        annotators.
+
+        Raises:
+            LeaseLost: another worker may import now.
+        """
+        if not self._ledger.keep_lease(self._holder, LEASE_MS):
+            raise LeaseLost(self._ledger.assessment)
+        self._until = time.monotonic() + STEP_S
+
+    def begin_import(self, claims: Sequence[int], doubt_ms: int) -> None:
+        """Hold it for an import, and put its claims in doubt.
+
+        To take the lease anew would not do: if it ran out, another may have imported these and
+        gone.
+
+        Raises:
+            LeaseLost.
+        """
+        if not self._ledger.begin_import(self._holder, LEASE_MS, claims, doubt_ms):
+            raise LeaseLost(self._ledger.assessment)
+        self._until = time.monotonic() + STEP_S
+
+    def beat(self, over: Event) -> None:
+        """Renew it until the turn is over, while its step may last."""
+        while not over.wait(BEAT_S):
+            if time.monotonic() < self._until:
+                with suppress(RedisError):  # the turn finds out by itself
+                    self._ledger.keep_lease(self._holder, LEASE_MS)
+
+
+@contextmanager
+def leased(ledger: Ledger, holder: str) -> Iterator[Lease | None]:
+    """Take the lease, and give it back however the turn ends; None if another has it.
+
+    Raises:
+        RedisError: the server is away for longer than a step may take.
+    """
+    if not ledger.take_lease(holder, LEASE_MS):
+        yield None
+        return
+    lease, over = Lease(ledger, holder), Event()
+    beating = Thread(target=lease.beat, args=(over,), name=f"lease {holder}", daemon=True)
+    beating.start()
+    try:
+        yield lease
+    finally:
+        over.set()
+        beating.join()  # a beat after it was given back would take it again
+        _give_back(ledger, holder)
+
+
+def _give_back(ledger: Ledger, holder: str) -> None:
+    """Where the server is away, as soon as it is back: it remembers the lease of a broken turn."""
+    is_over_at = time.monotonic() + STEP_S
+    while True:
+        try:
+            return ledger.drop_lease(holder)
+        except RedisError:
+            if time.monotonic() >= is_over_at:
+                raise
+            time.sleep(AGAIN_S)

@@ -1,0 +1,159 @@
+"""THE STORY: one turn of the loop, from what annotators said to what they are asked next.
+
+A turn may be begun at any time, by any worker, as often as one likes; it may die at any line. What
+it does depends only on what Label Studio says and the ledger holds.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from connector.port import Desk
+from worker.assessment import Assessment
+from worker.assessment.queueing import pending_cells, unclaimed_cells
+from worker.core.belief import Belief
+from worker.core.stopping import Verdict
+from worker.findings.decision import compared, decision, is_decided
+from worker.findings.wording import headline, in_short
+from worker.store import Header, Ledger, Standing
+from worker.turn.announce import (
+    tell_decision,
+    tell_progress,
+    tell_tab,
+    untell_decision,
+    write_decision,
+)
+from worker.turn.borrowing import borrow, hand_back
+from worker.turn.leasing import Lease, leased
+from worker.turn.reclaim import adopt
+from worker.turn.refill import empty, refill, tidy
+from worker.turn.shown import changed_labelling
+from worker.turn.sync import catch_up, sweep, sweep_is_due
+
+
+def advance(
+    assessment: Assessment, header: Header, ledger: Ledger, desk: Desk, folder: Path, holder: str
+) -> Verdict | None:
+    """Take one turn; return what it found, or None if another worker is at it.
+
+    Args:
+        folder: where decision.json is kept.
+        holder: names this turn; no other turn may use the name.
+    """
+    with leased(ledger, holder) as lease:
+        return _turn(assessment, header, ledger, desk, folder, lease) if lease else None
+
+
+def _turn(
+    assessment: Assessment, header: Header, ledger: Ledger, desk: Desk, folder: Path, lease: Lease
+) -> Verdict:
+    rules = assessment.rules
+
+    # 1 and 2: read what changed in Label Studio, record it exactly once.
+    catch_up(ledger, desk, rules)
+    if sweep_is_due(ledger, time.time()):
+        sweep(ledger, desk, rules)
+
+    # 3 and 4: tally + prior = posterior; ask the stop rule.
+    standing, belief, verdict = _look_after_strays(assessment, ledger, desk)
+    if standing.status == "running" and _may_stop(standing, verdict):
+        # A decision rests on what Label Studio confirms, answer by answer.
+        sweep(ledger, desk, rules, is_thorough=True)
+        standing, belief, verdict = _look_after_strays(assessment, ledger, desk)
+
+    # 5: publish and withdraw, or choose and import.
+    if standing.status == "running" and _may_stop(standing, verdict):
+        text = decision(
+            assessment, header, standing, belief, verdict, kind="stop", reason=verdict.reason
+        )
+        if not ledger.publish(standing.revision, text, stops=True):
+            _stop_again(ledger, standing)
+        standing, belief, verdict = look(assessment, ledger, may_be_rough=True)
+    if standing.status == "stopped":
+        _review(assessment, header, ledger, standing)
+        write_decision(ledger, folder)
+    if standing.status == "running":
+        borrow(ledger, desk)
+        untell_decision(ledger, desk, standing.notes)
+        tidy(assessment, ledger, desk, standing)
+        if changed_labelling(standing.notes) is None:  # else no answer would count
+            refill(assessment, ledger, desk, belief, standing, lease)
+        tell_progress(ledger, desk, headline(assessment, belief, verdict), standing.notes)
+    else:
+        empty(assessment, ledger, desk, standing)
+    if standing.status == "stopped":
+        tell_decision(ledger, desk)
+        hand_back(ledger, desk)
+    tell_tab(ledger, desk, standing.status, in_short(assessment, verdict), standing.notes)
+    return verdict
+
+
+def look(
+    assessment: Assessment, ledger: Ledger, *, may_be_rough: bool = False
+) -> tuple[Standing, Belief, Verdict]:
+    """Say what is known now: standing, belief and verdict that belong together."""
+    standing = ledger.standing()
+    return standing, *seen_in(assessment, standing, may_be_rough=may_be_rough)
+
+
+def seen_in(
+    assessment: Assessment, standing: Standing, *, may_be_rough: bool = False
+) -> tuple[Belief, Verdict]:
+    """Say what a standing tells: the belief, and what the stop rule finds in it."""
+    belief = assessment.believe(standing.tally)
+    unclaimed = unclaimed_cells(assessment, standing)
+    open_items = assessment.n_helpful(unclaimed + pending_cells(assessment, standing))
+    earlier = assessment.earlier(standing.tally)
+    return belief, assessment.decide(belief, open_items, earlier, unclaimed, may_be_rough)
+
+
+def _look_after_strays(
+    assessment: Assessment, ledger: Ledger, desk: Desk
+) -> tuple[Standing, Belief, Verdict]:
+    """Say what is known now; what a server forgot of our own doing is taken in before."""
+    found = look(assessment, ledger, may_be_rough=True)
+    if not adopt(assessment, ledger, desk, found[0]):
+        return found
+    return look(assessment, ledger, may_be_rough=True)
+
+
+def _may_stop(standing: Standing, verdict: Verdict) -> bool:
+    """`resume` asks for so many labels more before the rule is asked again.
+
+    Nothing is decided while annotators are asked something else than in the beginning.
+    """
+    if not verdict.stop or changed_labelling(standing.notes) is not None:
+        return False
+    resumed = verdict.labels < int(standing.notes.get("resume_until", 0))
+    return verdict.reason == "exhausted" or not resumed
+
+
+def _stop_again(ledger: Ledger, standing: Standing) -> None:
+    """Of this revision there may be a decision: a resume, and nothing left that could be asked."""
+    if is_decided(ledger, standing.revision):
+        ledger.move("running", "stopped")
+
+
+def _review(assessment: Assessment, header: Header, ledger: Ledger, standing: Standing) -> None:
+    """After the stop: the stop stays, and every later change says what became of the finding."""
+    if standing.notes.get("reviewed") == str(standing.revision):
+        return  # what was published may be megabytes: an idle turn does not read it again
+    published = [json.loads(text) for text in ledger.decisions()]
+    stop = next(d for d in reversed(published) if d["kind"] == "stop")
+    if standing.revision == published[-1]["revision"]:
+        ledger.note(reviewed=standing.revision)
+        return
+    standing, belief, verdict = look(assessment, ledger)  # what is published is never rough
+    text = decision(
+        assessment,
+        header,
+        standing,
+        belief,
+        verdict,
+        kind="review",
+        reason=verdict.reason,
+        since=compared(stop, assessment, verdict),
+    )
+    ledger.publish(standing.revision, text, stops=False)

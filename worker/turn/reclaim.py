@@ -1,0 +1,80 @@
+"""Between steps 2 and 3 of the loop: take in tasks of ours whose claims a server forgot.
+
+They are claimed again in place of being imported again, and what was answered in them counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from connector.port import Desk
+from worker.assessment import Assessment
+from worker.pool import Pool
+from worker.store import Claim, Ledger, Standing
+from worker.turn.strays import FOUND, forget_strays, strays
+from worker.turn.sync import record
+
+
+def adopt(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing) -> bool:
+    """Claim the items of stray tasks and record what was answered in them; say if there were any.
+
+    It may die at any line: what is claimed and not recorded is looked up in Label Studio as any
+    import in doubt, and the rest is still on the list of strays.
+    """
+    known = strays(standing.notes)
+    if not known or standing.status != "running":
+        return False
+    looks = [look for look in desk.read(list(known)) if look.item]
+    rows = assessment.pool.find({look.item for look in looks})
+    shown = assessment.rules.shown
+    looks = [
+        look
+        for look in sorted(looks, key=lambda look: look.task)
+        if look.item in rows and (shown is None or look.shown == shown(rows[look.item]))
+    ]
+    claimed = set(ledger.records(list(rows)))
+    new = {look.item: rows[look.item] for look in looks if look.item not in claimed}
+    claims = claims_of_strays(assessment.pool, standing, new)
+    if claims and not ledger.claim(standing.revision, claims):
+        return False  # something changed meanwhile; the next turn looks again
+    claimed |= {claim.item for claim in claims}
+    ours = [look for look in looks if look.item in claimed]
+    record(ledger, ours, ledger.next_reading(), assessment.rules)
+    left = {look.task for look in looks if look.item not in claimed}
+    forget_strays(ledger, known.keys() - left)
+    return bool(ours)
+
+
+def claims_of_strays(pool: Pool, standing: Standing, items: Mapping[str, int]) -> list[Claim]:
+    """The claims of those items that come next in their cells, one after the other.
+
+    An item further on waits until its cell has come so far: who imports a task by hand must not
+    choose what is assessed.
+
+    Args:
+        items: unclaimed items of the pool -> row, in the order of their tasks.
+    """
+    taken = dict(standing.taken)
+    waiting = [pool.item(row) for row in items.values()]
+    claims: list[Claim] = []
+    while True:
+        due = [item for item in waiting if item.row == next_row(pool, item.cell, taken)]
+        if not due:
+            return claims
+        for item in due:
+            why = {
+                **{"revision": standing.revision, "strategy": FOUND},
+                **{"group": item.group, "pending": {}, "numbers": {}},
+            }
+            number = standing.claims + len(claims)
+            claims.append(Claim(number, item.item_id, item.row, item.cell, item.predicted, why))
+            taken[item.cell] = taken.get(item.cell, 0) + 1
+            waiting.remove(item)
+
+
+def next_row(pool: Pool, cell: int, taken: Mapping[int, int]) -> int:
+    """The row whose item a claim in this cell gets; the gold items (cell -1) follow the pool."""
+    # the known items of a cell are its first ones
+    end = pool.cell_start + pool.cell_size
+    first = pool.n_items if cell < 0 else int(end[cell] - pool.cell_open[cell])
+    return first + taken.get(cell, 0)

@@ -1,0 +1,218 @@
+"""Step 5 of the loop: choose items, claim them, import them; and empty the queue again.
+
+A claim goes through an outbox. It is written down before the import is sent (`intended`), and an
+intended claim that a crash or a lost answer left behind is looked up in Label Studio before it is
+sent again. Only the holder of the lease imports. While an import may be under way its claims are in
+doubt: that, too, is written down before it is sent, and nobody sends them again until it is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from connector.errors import ConnectorError, InDoubt
+from connector.labels import Look
+from connector.port import Desk
+from worker.assessment import Assessment
+from worker.assessment.queueing import (
+    answered_enough,
+    n_missing,
+    n_unanswered,
+    pending_cells,
+    unclaimed_cells,
+)
+from worker.core.belief import Belief
+from worker.core.strategies import NothingLeft
+from worker.pool import Item
+from worker.store import Claim, Ledger, Standing
+from worker.turn.leasing import Lease
+from worker.turn.strays import strays
+from worker.turn.sync import look_again, record
+
+# After its connection broke, an import that Label Studio still works at is over by then.
+CUT_MS = 25_000
+# While its database is locked, Label Studio tries an import again and again, though nobody waits
+# for the answer any more: 85 s was the longest that was seen.
+SLOW_MS = 300_000
+# All writes of a ranking are over by then (connector.ranking.RANKING_S).
+RANKING_MS = 20_000
+
+
+def refill(
+    assessment: Assessment,
+    ledger: Ledger,
+    desk: Desk,
+    belief: Belief,
+    standing: Standing,
+    lease: Lease,
+) -> None:
+    """Keep a short queue of well-chosen items before every annotator.
+
+    Raises:
+        LeaseLost: another worker may import now.
+        InDoubt: an import was sent, its answer never came.
+    """
+    late = _deliver_doubtful(assessment, ledger, desk, standing, lease)
+    enough = answered_enough(assessment, standing)
+    reopened = [
+        u.tasks[0]
+        for u in standing.unsettled.values()
+        if u.state == "open" and not u.open_tasks and u.item not in enough
+    ]
+    _set_open(assessment, ledger, desk, reopened, is_open=True)
+    lease.hold()
+    claims = choose(assessment, belief, standing, enough, late)
+    # Refused when an outcome changed meanwhile: the wake that came with it begins another turn.
+    if claims and ledger.claim(standing.revision, claims):
+        if {c.item for c in claims} & set(strays(standing.notes).values()):
+            # Some lie before the annotators already.
+            _deliver_doubtful(assessment, ledger, desk, ledger.standing(), lease)
+            return
+        _deliver(assessment, ledger, desk, [(c.number, c.item, c.row) for c in claims], lease)
+
+
+def choose(
+    assessment: Assessment,
+    belief: Belief,
+    standing: Standing,
+    enough: frozenset[str] = frozenset(),
+    late: frozenset[str] = frozenset(),
+) -> list[Claim]:
+    """Choose as many items as the queue is short of; one draw each, earlier ones pending.
+
+    Args:
+        enough: items in the queue that need no more votes (`answered_enough`).
+        late: items whose import may still be under way, so that nobody can be given them now.
+    """
+    plan = assessment.plan
+    wanted = n_missing(assessment, standing, enough, late)
+    left, pending = unclaimed_cells(assessment, standing), pending_cells(assessment, standing)
+    gold_shown = standing.taken.get(-1, 0)
+    if plan.stop.budget is not None:
+        more = max(0, int(standing.notes.get("resume_until", 0)) - plan.stop.budget)
+        spent = assessment.spent(belief)
+        queued = n_unanswered(assessment, standing)
+        wanted = min(wanted, plan.stop.budget + more - spent - queued)
+    claims: list[Claim] = []
+    for number in range(standing.claims, standing.claims + max(0, wanted)):
+        if assessment.is_gold_due(number) and gold_shown < len(assessment.pool.gold):
+            item = assessment.pool.item(assessment.pool.n_items + gold_shown)
+            claims.append(_claim(number, item, standing, "gold", {}))
+            gold_shown += 1
+            continue
+        try:
+            choice = assessment.choose(belief, left, pending, number)
+        except NothingLeft:
+            break
+        cell = choice.cell
+        row = int(assessment.pool.cell_start[cell] + assessment.pool.cell_size[cell] - left[cell])
+        why = {
+            "group": choice.group,
+            "pending": {str(c): int(pending[c]) for c in np.flatnonzero(pending)},
+            "numbers": choice.numbers,
+        }
+        claims.append(_claim(number, assessment.pool.item(row), standing, plan.strategy, why))
+        left[cell] -= 1
+        pending[cell] += 1
+    return claims
+
+
+def _claim(
+    number: int, item: Item, standing: Standing, strategy: str, why: dict[str, Any]
+) -> Claim:
+    said = {"revision": standing.revision, "strategy": strategy, **why}
+    return Claim(number, item.item_id, item.row, item.cell, item.predicted, said)
+
+
+def empty(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing) -> None:
+    """Withdraw every open task; whoever holds one may still submit it, and it counts."""
+    tasks = [t for u in standing.unsettled.values() for t in u.open_tasks]
+    _set_open(assessment, ledger, desk, tasks, is_open=False)
+
+
+def tidy(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing) -> None:
+    """Withdraw tasks that nobody should be given: of items that are given up or answered well
+    enough, and second tasks of an item."""
+    enough = answered_enough(assessment, standing)
+    tasks: list[int] = []
+    for u in standing.unsettled.values():
+        if u.state in ("skipped", "labelled") or u.item in enough:
+            tasks += u.open_tasks
+        else:
+            tasks += u.open_tasks[1:]
+    _set_open(assessment, ledger, desk, tasks, is_open=False)
+
+
+def _set_open(
+    assessment: Assessment, ledger: Ledger, desk: Desk, tasks: Sequence[int], *, is_open: bool
+) -> None:
+    if not tasks:
+        return
+    (desk.reopen if is_open else desk.close)(tasks)
+    reading = ledger.next_reading()
+    record(ledger, desk.read(tasks), reading, assessment.rules)
+
+
+def _deliver_doubtful(
+    assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing, lease: Lease
+) -> frozenset[str]:
+    """Finish what earlier turns claimed and perhaps imported; return the items still in doubt."""
+    intended = [u for u in standing.unsettled.values() if u.state == "intended"]
+    if not intended:
+        return frozenset()
+    lease.hold()
+    under_way = ledger.in_doubt([u.claim for u in intended])
+    over = [u for u in intended if u.claim not in under_way]
+    if over:
+        found = desk.find([u.item for u in over])
+        reading = ledger.next_reading()
+        tasks = [task for ids in found.values() for task in ids]
+        record(ledger, desk.read(tasks), reading, assessment.rules)
+        missing = sorted((u.claim, u.item, u.row) for u in over if u.item not in found)
+        _deliver(assessment, ledger, desk, missing, lease)
+    # What arrives late is read as any change.
+    return frozenset(u.item for u in intended if u.claim in under_way)
+
+
+def _deliver(
+    assessment: Assessment,
+    ledger: Ledger,
+    desk: Desk,
+    claimed: Sequence[tuple[int, str, int]],
+    lease: Lease,
+) -> None:
+    """Import claimed items; the task that an annotator sees holds the item's data and id only.
+
+    Args:
+        claimed: number of the claim, item and row of each.
+    """
+    if not claimed:
+        return
+    reading = ledger.next_reading()
+    claims = [claim for claim, _, _ in claimed]
+    items = [item for _, item, _ in claimed]
+    data = [{**assessment.pool.item(row).data, "item_id": item} for _, item, row in claimed]
+    # A ranking that is sent again replaces the earlier one.
+    slow_ms = RANKING_MS if assessment.plan.queue.mode == "prioritise" else SLOW_MS
+    lease.begin_import(claims, slow_ms)
+    try:
+        tasks = desk.put(data)
+        if len(tasks) != len(items):
+            raise InDoubt(
+                "the labelling project", f"{len(items)} tasks sent, {len(tasks)} ids came back"
+            )
+    except InDoubt as error:
+        ledger.doubt(claims, slow_ms if error.is_slow else CUT_MS)
+        raise
+    except ConnectorError:  # refused, or never sent
+        ledger.doubt(claims, 0)
+        raise
+    looks = [Look(task, item, 0, False, ()) for task, item in zip(tasks, items, strict=True)]
+    record(ledger, looks, reading, assessment.rules)
+    ledger.doubt(claims, 0)
+    if assessment.plan.queue.mode == "prioritise":
+        # They were there before: somebody may have answered one already, or deleted it.
+        look_again(ledger, desk, dict(zip(tasks, items, strict=True)), assessment.rules)

@@ -1,0 +1,43 @@
+"""Tasks of ours that the ledger does not know: a server that lost its last writes forgot them.
+
+A replica that is promoted, or a file that was cut off, may lack claims whose items lie before the
+annotators already. `worker.turn.reclaim` claims them again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from connector.labels import Look
+from worker.store import Ledger
+
+# What the log of choices says of a claim that was made for a task that was there.
+FOUND = "found"
+_NOTE = "strays"
+
+
+def note_strays(ledger: Ledger, looks: Sequence[Look]) -> None:
+    """Remember tasks that name an item which nobody claimed."""
+    if looks:
+        _change(ledger, lambda known: known | {look.task: look.item for look in looks})
+
+
+def strays(notes: Mapping[str, str]) -> dict[int, str]:
+    """Such tasks: id -> item."""
+    return {int(task): item for task, item in json.loads(notes.get(_NOTE) or "{}").items()}
+
+
+def forget_strays(ledger: Ledger, tasks: Iterable[int]) -> None:
+    """These are ours now, or gone."""
+    _change(ledger, lambda known: {t: item for t, item in known.items() if t not in set(tasks)})
+
+
+def _change(ledger: Ledger, changed: Callable[[dict[int, str]], dict[int, str]]) -> None:
+    """Change the list, whoever else does: a worker whose lease ran out may still be at it."""
+    while True:
+        notes = ledger.notes()
+        before, left = notes.get(_NOTE, ""), changed(strays(notes))
+        after = json.dumps(left, sort_keys=True) if left else ""
+        if after == before or ledger.swap_note(_NOTE, before, after):
+            return
