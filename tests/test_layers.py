@@ -14,6 +14,21 @@ LAYERS = (
     "worker.nearest",
     "worker.files",
     "worker.formats",
+    *(
+        f"worker.core.{name}"
+        for name in (
+            "prior",
+            "soft_labels",
+            "posterior",
+            "reliability",
+            "drift",
+            "questions",
+            "confidence_sequences",
+            "stopping",
+            "strategies",
+            "crowd",
+        )
+    ),
     "worker.core",
     "worker.evaluator",
     "worker.store",
@@ -84,7 +99,7 @@ def test_imports_go_down_the_layers_only():
     ],
 )
 def test_an_import_upwards_is_found_wherever_it_stands(source):
-    assert upwards("worker.core.belief", source)
+    assert upwards("worker.core.posterior.belief", source)
     assert not upwards("worker.cli.main", source)
 
 

@@ -12,7 +12,7 @@ from rq.queue import Queue
 from rq.worker import SimpleWorker
 
 from connector.errors import ConnectorError
-from worker.core.stopping import Verdict
+from worker.core.stopping.rule import Verdict
 from worker.errors import AssayError
 from worker.notices import outbox
 from worker.notices.happenings import note_decisions

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from worker.assessment import Assessment, reopen
-from worker.core.belief import Belief, group_share
+from worker.core.posterior.belief import Belief, group_share
 from worker.findings.evidence import group_rows
 from worker.findings.item_classes import likeliest_classes
 from worker.findings.ranks import standings

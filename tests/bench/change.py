@@ -24,10 +24,10 @@ from tests.bench.paper.cache import Value
 from tests.bench.paper.cases import planned, spread
 from tests.bench.paper.data import Ints, Pool, folder, load
 from worker.assessment import Assessment, assess, continuing
-from worker.core.belief import Belief
-from worker.core.counts import LawCache
-from worker.core.history import believed_share, full_worth
-from worker.core.posterior import interval
+from worker.core.drift.history import believed_share, full_worth
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.counts import LawCache
+from worker.core.posterior.summary import interval
 from worker.findings.changing import changed_since
 from worker.plan import load_plan
 from worker.pool import compile_pool

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tests.bench.measuring import line, say
 from worker.assessment import Assessment, assess
-from worker.core.comparison import regions
+from worker.core.questions.comparison import regions
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.simulate.measuring import Measures

@@ -7,18 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.bench.measuring import line, say
-from worker.core.belief import Belief, unlabelled
-from worker.core.comparison import lookahead
-from worker.core.drawing import draw_cells
-from worker.core.empirical import fit, prior_of, shared_of
-from worker.core.hyperparameters import Fit, Scores, unfitted
-from worker.core.metrics import ACCURACY, Errors, Metric
-from worker.core.moments import moments
-from worker.core.question import Question, StopRule
-from worker.core.schedule import is_refit
-from worker.core.stopping import decide
+from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.drawing import draw_cells
+from worker.core.posterior.metrics import ACCURACY, Errors, Metric
+from worker.core.posterior.moments import moments
+from worker.core.posterior.supposing import labelled, with_prior
+from worker.core.prior.empirical import fit, prior_of, shared_of
+from worker.core.prior.hyperparameters import Fit, Scores, unfitted
+from worker.core.questions.comparison import lookahead
+from worker.core.questions.question import Question, StopRule
+from worker.core.stopping.rule import decide
+from worker.core.stopping.schedule import is_refit
 from worker.core.strategies import STRATEGIES
-from worker.core.supposing import labelled, with_prior
 from worker.plan.defaults import DEFAULT_STRATA_OF_BINS as OF_BINS
 
 GROUPS, STRATA, BINS, CLASSES, ITEMS = 100, 16, 10, 100, 100

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.bench.measuring import line, say
 from tests.bench.paper.cases import of_run, opened, order_of, prepared
 from tests.bench.paper.data import load
-from worker.core.curve import curve_of, places, right_answers, true_curve
+from worker.core.reliability.curve import curve_of, places, right_answers, true_curve
 from worker.core.strategies import STRATEGIES
 from worker.findings.item_classes import Answered
 from worker.report.reliability import against_scores

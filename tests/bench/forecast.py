@@ -10,7 +10,7 @@ from tests.bench.measuring import line, say
 from tests.bench.paper.cases import SUPERCLASS, planned
 from tests.bench.paper.data import folder, load
 from worker.assessment import Assessment, assess
-from worker.core.schedule import is_look
+from worker.core.stopping.schedule import is_look
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.report.progress import labels_more

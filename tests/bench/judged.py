@@ -10,7 +10,7 @@ from tests.bench.paper.data import folder
 from tests.core.judged.people import Pool, narrowest, replay
 from tests.core.judged.people import subjective as broad
 from worker.assessment.judging import gauge_of
-from worker.core.judged.known import Gauge
+from worker.core.soft_labels.known import Gauge
 
 REPLAYS, STRATA = 40, 16
 N_ITEMS, N_CLASSES = 10_000, 10

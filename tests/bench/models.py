@@ -24,10 +24,10 @@ from tests.bench.measuring import line, quantiles, say
 from tests.bench.paper.cases import of_run, opened, order_of
 from tests.bench.paper.data import folder
 from worker.assessment import assess
-from worker.core.marginals import Marginal
-from worker.core.pairwise import regions_of
-from worker.core.posterior import marginal
-from worker.core.schedule import is_look
+from worker.core.posterior.marginals import Marginal
+from worker.core.posterior.pairwise import regions_of
+from worker.core.posterior.summary import marginal
+from worker.core.stopping.schedule import is_look
 from worker.plan import load_plan
 from worker.plan.defaults import DEFAULT_LOOKS
 from worker.pool import compile_pool, open_pool

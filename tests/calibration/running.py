@@ -17,9 +17,9 @@ from tests.calibration.made import Floats, Ints, Made, Truth, made, made_of_two
 from tests.calibration.statistics import Revealed, of_report
 from tests.calibration.ways import Way, plan_of
 from worker.assessment import Assessment, assess
-from worker.core.anytime.guarantee import Guard
-from worker.core.drawing import draw_cells
-from worker.core.schedule import is_look
+from worker.core.confidence_sequences.guarantee import Guard
+from worker.core.posterior.drawing import draw_cells
+from worker.core.stopping.schedule import is_look
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool
 from worker.report.progress import labels_more

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.calibration.made import Floats, Ints, Truth
 from worker.assessment import Assessment
-from worker.core.belief import Belief
+from worker.core.posterior.belief import Belief
 from worker.report.contents import Interval, Reliability
 from worker.report.families import families
 from worker.report.reliability import reliability

@@ -11,9 +11,9 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from worker.core.belief import Belief
-from worker.core.metrics import Errors, Metric
-from worker.core.supposing import labelled
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.supposing import labelled
 
 N_QUADRATURE = 6
 

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from worker.core.belief import Belief
-from worker.core.calibration_prior import shared_prior
-from worker.core.metrics import Metric
-from worker.core.posterior import whole
-from worker.core.question import Question
-from worker.core.rewards import squared_error
-from worker.core.schedule import is_look, is_refit
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.calibration_prior import shared_prior
+from worker.core.posterior.metrics import Metric
+from worker.core.posterior.summary import whole
+from worker.core.posterior.supposing import labelled, with_prior
+from worker.core.questions.question import Question
+from worker.core.questions.rewards import squared_error
+from worker.core.stopping.schedule import is_look, is_refit
 from worker.core.strategies import STRATEGIES
-from worker.core.supposing import labelled, with_prior
 from worker.pool.groups import cell_codes, equal_mass_thresholds
 
 LEAST, MOST = 0.001, 0.9995

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from worker.core.anytime.bands import Forecast, Seen, bands, forecast, joint_differences
+from worker.core.confidence_sequences.bands import (
+    Forecast,
+    Seen,
+    bands,
+    forecast,
+    joint_differences,
+)
 
 N_RUNS = 150 if os.environ.get("ASSAY_SLOW") == "0" else 600
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from worker.core.between import between, labels_worth
+from worker.core.posterior.between import between, labels_worth
 
 IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from worker.core.belief import Belief
-from worker.core.change import LEVEL, change, holm
-from worker.core.history import Prior, full_worth, with_history
+from worker.core.drift.change import LEVEL, change, holm
+from worker.core.drift.history import Prior, full_worth, with_history
+from worker.core.posterior.belief import Belief
 
 IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 N_GROUPS, N_CELLS = 10, 3

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from worker.core.belief import Belief, group_size, unlabelled
-from worker.core.empirical import prior_of
-from worker.core.hyperparameters import Hyperparameters, Scores
-from worker.core.posterior import mean
-from worker.core.priors import uniform
-from worker.core.question import Question, StopRule
-from worker.core.stopping import decide
+from worker.core.posterior.belief import Belief, group_size, unlabelled
+from worker.core.posterior.summary import mean
+from worker.core.posterior.supposing import labelled
+from worker.core.prior.empirical import prior_of
+from worker.core.prior.hyperparameters import Hyperparameters, Scores
+from worker.core.prior.priors import uniform
+from worker.core.questions.question import Question, StopRule
+from worker.core.stopping.rule import decide
 from worker.core.strategies import STRATEGIES, NothingLeft, thompson
-from worker.core.supposing import labelled
 
 MRR = StopRule("mrr", 0.99, 0.95)
 ROPE = StopRule("rope", 0.05, 0.95)

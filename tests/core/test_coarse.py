@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from worker.core import laws
-from worker.core.belief import Belief
-from worker.core.coarse import LARGEST_EXACT, coarse_law, step_of
-from worker.core.counts import mixed_law
-from worker.core.metrics import Metric
-from worker.core.posterior import interval, marginal, mean
+from worker.core.posterior import laws
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.coarse import LARGEST_EXACT, coarse_law, step_of
+from worker.core.posterior.counts import mixed_law
+from worker.core.posterior.metrics import Metric
+from worker.core.posterior.summary import interval, marginal, mean
 
 
 @pytest.mark.parametrize("strength", [1.0, 30.0, 900.0, 20_000.0])

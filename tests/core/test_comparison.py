@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from tests.core.enumeration import beliefs, made
-from worker.core.belief import Belief, unlabelled
-from worker.core.comparison import lookahead, pairs_asked, region, regions
-from worker.core.drawing import draw
-from worker.core.metrics import Metric
-from worker.core.moments import moments
-from worker.core.posterior import distribution
-from worker.core.question import Question
-from worker.core.supposing import labelled
+from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.drawing import draw
+from worker.core.posterior.metrics import Metric
+from worker.core.posterior.moments import moments
+from worker.core.posterior.summary import distribution
+from worker.core.posterior.supposing import labelled
+from worker.core.questions.comparison import lookahead, pairs_asked, region, regions
+from worker.core.questions.question import Question
 
 counts = st.integers(1, 6).flatmap(
     lambda n: st.integers(0, n).flatmap(

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from worker.core.counts import (
+from worker.core.posterior.counts import (
     CountLaw,
     LawCache,
     beta_binomial,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from worker.core.curve import curve_of, places, right_answers, true_curve
-from worker.core.logistic import Labels, _peak, design
+from worker.core.reliability.curve import curve_of, places, right_answers, true_curve
+from worker.core.reliability.logistic import Labels, _peak, design
 
 
 def pool(seed: int, n: int = 2000, n_groups: int = 12):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from worker.core.belief import Belief, by_group, unlabelled
-from worker.core.comparison import region
-from worker.core.moments import moments
-from worker.core.question import Question
+from worker.core.posterior.belief import Belief, by_group, unlabelled
+from worker.core.posterior.moments import moments
+from worker.core.posterior.supposing import labelled
+from worker.core.questions.comparison import region
+from worker.core.questions.question import Question
 from worker.core.strategies.deciding import telling
-from worker.core.supposing import labelled
 
 
 def belief(size, right, wrong):

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy import special
 
 from tests.core.enumeration import compositions, dirichlet_multinomial
-from worker.core.belief import Belief
-from worker.core.differences import CLOSENESS
-from worker.core.metrics import Errors, Metric
-from worker.core.moments import moments
-from worker.core.pooling import pooled
-from worker.core.posterior import distribution, mean, variance
-from worker.core.supposing import labelled
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.differences import CLOSENESS
+from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.moments import moments
+from worker.core.posterior.pooling import pooled
+from worker.core.posterior.summary import distribution, mean, variance
+from worker.core.posterior.supposing import labelled
 
 PRIOR = 1.0  # pseudo-counts of a group, as a comparison of models has by default
 
@@ -131,7 +131,7 @@ def test_of_many_items_the_law_is_smooth_and_its_tails_are_those_of_the_exact_on
 ):
     size = sum(counts) + 120
     x, found = distribution(belief([size], [counts]), 0)
-    monkeypatch.setattr("worker.core.differences._LARGEST_EXACT", 1000)
+    monkeypatch.setattr("worker.core.posterior.differences._LARGEST_EXACT", 1000)
     other = distribution(belief([size], [counts], agreed=1), 0)[1]  # agreed: not the one kept
     upto, exact = np.cumsum(found), np.cumsum(other)
     tails = (exact < 0.1) | (exact > 0.9)

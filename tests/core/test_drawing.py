@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from worker.core.drawing import draw_betas
+from worker.core.posterior.drawing import draw_betas
 
 above_one = st.floats(1.0001, 1e4)
 any_shape = st.floats(1e-3, 1e4)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize, special, stats
 
-from worker.core.empirical import (
+from worker.core.prior.empirical import (
     GRID,
     NODE,
     evidence,
@@ -18,8 +18,8 @@ from worker.core.empirical import (
     prior_of,
     shared_of,
 )
-from worker.core.hyperparameters import WEAK, Covariate, Hyperparameters, Scores, unfitted
-from worker.core.likelihood import gradient, hessian, terms
+from worker.core.prior.hyperparameters import WEAK, Covariate, Hyperparameters, Scores, unfitted
+from worker.core.prior.likelihood import gradient, hessian, terms
 
 
 def pool(seed=0, n_groups=60, n_cells=8):

@@ -7,14 +7,14 @@ import pytest
 from scipy import stats
 
 from tests.core.enumeration import law, made
-from worker.core.belief import Belief, unlabelled
-from worker.core.confusion import confusion_mean
-from worker.core.drawing import dirichlets
-from worker.core.entries import confusion_interval
-from worker.core.metrics import Errors, Metric
-from worker.core.moments import moments
-from worker.core.posterior import interval
-from worker.core.supposing import labelled
+from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.confusion import confusion_mean
+from worker.core.posterior.drawing import dirichlets
+from worker.core.posterior.entries import confusion_interval
+from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.moments import moments
+from worker.core.posterior.summary import interval
+from worker.core.posterior.supposing import labelled
 
 MATRIX = Metric("confusion")
 TAILS = np.array([0.025, 0.975])

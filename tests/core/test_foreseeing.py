@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from worker.core.belief import Belief
-from worker.core.foreseeing import labels_missing
-from worker.core.question import Question, StopRule
-from worker.core.stopping import Verdict, decide
+from worker.core.posterior.belief import Belief
+from worker.core.questions.question import Question, StopRule
+from worker.core.stopping.foreseeing import labels_missing
+from worker.core.stopping.rule import Verdict, decide
 
 RULE = StopRule("mrr", 0.99, 0.95, None, 0)
 LOWEST = Question("identify", which="lowest", top=1, tolerance=0.0)

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from worker.core.anytime.bands import forecast
-from worker.core.anytime.blocking import blocking
-from worker.core.anytime.guarantee import (
+from worker.core.confidence_sequences.bands import forecast
+from worker.core.confidence_sequences.guarantee import (
     Guard,
     differences,
     ends,
@@ -22,12 +21,13 @@ from worker.core.anytime.guarantee import (
     region_of,
     width,
 )
-from worker.core.belief import Belief, unlabelled
-from worker.core.metrics import Metric
-from worker.core.question import Question
-from worker.core.ranking import mrr, ranking
+from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.metrics import Metric
+from worker.core.posterior.supposing import labelled
+from worker.core.questions.question import Question
+from worker.core.questions.ranking import mrr, ranking
 from worker.core.strategies import NothingLeft
-from worker.core.supposing import labelled
+from worker.core.strategies.blocking import blocking
 
 IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 DATA = Path(

@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from worker.core.belief import Belief
-from worker.core.empirical import prior_of
-from worker.core.history import (
+from worker.core.drift.history import (
     DISCOUNTS,
     Prior,
     believed_share,
@@ -18,10 +16,12 @@ from worker.core.history import (
     weight_of_discounts,
     with_history,
 )
-from worker.core.hyperparameters import Hyperparameters, Scores, unfitted
-from worker.core.metrics import Metric
-from worker.core.moments import moments
-from worker.core.posterior import mean
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.metrics import Metric
+from worker.core.posterior.moments import moments
+from worker.core.posterior.summary import mean
+from worker.core.prior.empirical import prior_of
+from worker.core.prior.hyperparameters import Hyperparameters, Scores, unfitted
 
 GROUP = np.array([0, 0, 1, 1, 1])
 SIZE = np.full(5, 60)

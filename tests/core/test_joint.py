@@ -6,17 +6,24 @@ import numpy as np
 import pytest
 from scipy import special
 
-from worker.core.belief import Belief, group_share, replaced
-from worker.core.comparison import region
-from worker.core.empirical import evidence, fit, loss, prior_of, shared_of
-from worker.core.hyperparameters import WEAK, Hyperparameters, Scores
-from worker.core.metrics import Errors, Metric
-from worker.core.moments import moments
-from worker.core.posterior import draws, highest_density_interval, interval, mean, variance, whole
-from worker.core.ranking import ranking, set_confidence
-from worker.core.rewards import question_drop
-from worker.core.shared import N_POINTS, Given, joined, points, spread_evenly
-from worker.core.supposing import labelled, with_prior
+from worker.core.posterior.belief import Belief, group_share, replaced
+from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.moments import moments
+from worker.core.posterior.summary import (
+    draws,
+    highest_density_interval,
+    interval,
+    mean,
+    variance,
+    whole,
+)
+from worker.core.posterior.supposing import labelled, with_prior
+from worker.core.prior.empirical import evidence, fit, loss, prior_of, shared_of
+from worker.core.prior.hyperparameters import WEAK, Hyperparameters, Scores
+from worker.core.prior.shared import N_POINTS, Given, joined, points, spread_evenly
+from worker.core.questions.comparison import region
+from worker.core.questions.ranking import ranking, set_confidence
+from worker.core.questions.rewards import question_drop
 
 N_DRAWN, N_KEPT = 12_000, 300
 

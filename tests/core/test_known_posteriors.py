@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.bench.paper.data import folder, grouped, load
-from worker.core.belief import Belief
-from worker.core.comparison import region
-from worker.core.posterior import marginal
-from worker.core.priors import uniform
-from worker.core.ranking import ranking, set_confidence
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.summary import marginal
+from worker.core.prior.priors import uniform
+from worker.core.questions.comparison import region
+from worker.core.questions.ranking import ranking, set_confidence
 
 pytestmark = pytest.mark.skipif(
     not (folder() / "cifar100").exists(), reason="the paper's data is not here"

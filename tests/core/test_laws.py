@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.core.enumeration import beliefs, law, made, mean_and_variance
-from worker.core.belief import Belief, unlabelled
-from worker.core.counts import law_of
-from worker.core.drawing import draw, draw_cells
-from worker.core.marginals import BetaMarginal, FiniteMarginal, SampledMarginal
-from worker.core.metrics import Errors, Metric
-from worker.core.moments import moments
-from worker.core.posterior import (
+from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.counts import law_of
+from worker.core.posterior.drawing import draw, draw_cells
+from worker.core.posterior.marginals import BetaMarginal, FiniteMarginal, SampledMarginal
+from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.moments import moments
+from worker.core.posterior.summary import (
     distribution,
     highest_density_interval,
     interval,
@@ -21,9 +21,9 @@ from worker.core.posterior import (
     mean,
     variance,
 )
-from worker.core.ranking import set_confidence
-from worker.core.rewards import squared_error
-from worker.core.supposing import labelled, with_prior
+from worker.core.posterior.supposing import labelled, with_prior
+from worker.core.questions.ranking import set_confidence
+from worker.core.questions.rewards import squared_error
 
 SAMPLED = ("cost", "ece", "tpr")
 every_metric = pytest.mark.parametrize("kind", ["accuracy", "bias", *SAMPLED])

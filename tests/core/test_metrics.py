@@ -6,10 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.enumeration import beliefs
-from worker.core.belief import Belief, unlabelled
-from worker.core.metrics import Errors, Metric
-from worker.core.moments import moments
-from worker.core.supposing import labelled, retallied, with_pending, with_prior, with_tally
+from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.moments import moments
+from worker.core.posterior.supposing import (
+    labelled,
+    retallied,
+    with_pending,
+    with_prior,
+    with_tally,
+)
 
 NONE, ONES = np.zeros(2, np.int64), np.ones(2)
 NO_ERRORS = Errors(np.zeros((2, 2), np.int64), np.ones((2, 2)))

@@ -6,16 +6,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.core.enumeration import beliefs
-from worker.core.belief import Belief, group_size
-from worker.core.comparison import region, regions
-from worker.core.confusion import confusion_mean
-from worker.core.drawing import draw
-from worker.core.entries import confusion_interval
-from worker.core.mixing import likeliest, mixed, weighed, with_variants
-from worker.core.posterior import distribution, draws, interval, marginals, mean, variance
-from worker.core.question import Question, StopRule
-from worker.core.ranking import mrr_confidence, ranking, set_confidence
-from worker.core.stopping import decide
+from worker.core.posterior.belief import Belief, group_size
+from worker.core.posterior.confusion import confusion_mean
+from worker.core.posterior.drawing import draw
+from worker.core.posterior.entries import confusion_interval
+from worker.core.posterior.mixing import likeliest, mixed, weighed, with_variants
+from worker.core.posterior.summary import distribution, draws, interval, marginals, mean, variance
+from worker.core.questions.comparison import region, regions
+from worker.core.questions.question import Question, StopRule
+from worker.core.questions.ranking import mrr_confidence, ranking, set_confidence
+from worker.core.stopping.rule import decide
 
 KINDS = ("accuracy", "bias", "ece", "cost", "confusion", "tpr")
 

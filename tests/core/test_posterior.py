@@ -9,11 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from worker.core.belief import Belief, group_labelled, group_right, group_size, unlabelled
-from worker.core.drawing import draw
-from worker.core.metrics import Metric
-from worker.core.moments import moments
-from worker.core.posterior import (
+from worker.core.posterior.belief import Belief, group_labelled, group_right, group_size, unlabelled
+from worker.core.posterior.drawing import draw
+from worker.core.posterior.metrics import Metric
+from worker.core.posterior.moments import moments
+from worker.core.posterior.summary import (
     distribution,
     draws,
     interval,
@@ -22,7 +22,7 @@ from worker.core.posterior import (
     variance,
     whole,
 )
-from worker.core.supposing import labelled, with_pending
+from worker.core.posterior.supposing import labelled, with_pending
 
 
 @st.composite

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.core.priors import informative, uniform
-from worker.core.question import Question, StopRule
+from worker.core.prior.priors import informative, uniform
+from worker.core.questions.question import Question, StopRule
 
 
 @given(st.integers(0, 20), st.floats(0.01, 100))

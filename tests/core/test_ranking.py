@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.core.belief import Belief
-from worker.core.drawing import draw
-from worker.core.posterior import distribution, mean
-from worker.core.ranking import (
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.drawing import draw
+from worker.core.posterior.summary import distribution, mean
+from worker.core.questions.ranking import (
     mrr,
     mrr_confidence,
     ranking,
     set_confidence,
 )
-from worker.core.rough import rough_set_confidence
+from worker.core.questions.rough import rough_set_confidence
 
 N_DRAWS = 60_000
 

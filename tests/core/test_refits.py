@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.core.schedule import (
+from worker.core.stopping.schedule import (
     POINTS,
     epoch,
     fitted_at,

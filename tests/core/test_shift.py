@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from worker.core.shift import Cells, Contrast, scores_differ, shares_differ, stories
+from worker.core.drift.shift import Cells, Contrast, scores_differ, shares_differ, stories
 
 K = 5
 PREDICTED = np.arange(K)

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.core.anytime.bands import forecast
-from worker.core.anytime.guarantee import Guard, ends, is_identified, misses
-from worker.core.belief import Belief, replaced
-from worker.core.drawing import draw
-from worker.core.empirical import fit, prior_of, shared_of
-from worker.core.hyperparameters import Scores
-from worker.core.joint import joint_loadings
-from worker.core.question import Question, StopRule
-from worker.core.ranking import ranking, set_confidence
-from worker.core.shortlist import shortlist
-from worker.core.stopping import decide, is_far_from_holding
-from worker.core.supposing import with_prior
+from worker.core.confidence_sequences.bands import forecast
+from worker.core.confidence_sequences.guarantee import Guard, ends, is_identified, misses
+from worker.core.posterior.belief import Belief, replaced
+from worker.core.posterior.drawing import draw
+from worker.core.posterior.joint import joint_loadings
+from worker.core.posterior.supposing import with_prior
+from worker.core.prior.empirical import fit, prior_of, shared_of
+from worker.core.prior.hyperparameters import Scores
+from worker.core.questions.question import Question, StopRule
+from worker.core.questions.ranking import ranking, set_confidence
+from worker.core.stopping.rule import decide, is_far_from_holding
+from worker.core.stopping.shortlist import shortlist
 
 SURE = 0.9
 

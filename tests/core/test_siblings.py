@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import special
 
-from worker.core.belief import Belief
-from worker.core.empirical import fit, prior_of
-from worker.core.hyperparameters import Hyperparameters, Scores
-from worker.core.posterior import mean
-from worker.core.siblings import levels
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.summary import mean
+from worker.core.prior.empirical import fit, prior_of
+from worker.core.prior.hyperparameters import Hyperparameters, Scores
+from worker.core.prior.siblings import levels
 
 H = Hyperparameters(log_tau=0.0)
 PARENT = np.repeat([0, 1], 5)

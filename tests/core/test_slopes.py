@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tests.core.test_empirical import TRUTHS, labels_of, of_size, pool
-from worker.core.belief import Belief
-from worker.core.empirical import fit, prior_of, shared_of
-from worker.core.hyperparameters import Covariate, Hyperparameters
-from worker.core.metrics import ACCURACY, Errors, Metric
-from worker.core.moments import moments
-from worker.core.shared import with_fixed
-from worker.core.supposing import labelled, with_pending, with_prior
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.metrics import ACCURACY, Errors, Metric
+from worker.core.posterior.moments import moments
+from worker.core.posterior.supposing import labelled, with_pending, with_prior
+from worker.core.prior.empirical import fit, prior_of, shared_of
+from worker.core.prior.hyperparameters import Covariate, Hyperparameters
+from worker.core.prior.shared import with_fixed
 
 N_GROUPS, N_CELLS, STEP = 6, 4, 1e-4
 N = N_GROUPS * N_CELLS

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.core.belief import Belief, unlabelled
-from worker.core.comparison import region
-from worker.core.metrics import Errors, Metric
-from worker.core.posterior import interval, variance, whole
-from worker.core.question import Question, StopRule
-from worker.core.ranking import set_confidence
-from worker.core.stopping import decide
-from worker.core.supposing import with_prior
+from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.summary import interval, variance, whole
+from worker.core.posterior.supposing import with_prior
+from worker.core.questions.comparison import region
+from worker.core.questions.question import Question, StopRule
+from worker.core.questions.ranking import set_confidence
+from worker.core.stopping.rule import decide
 
 MRR = StopRule("mrr", 0.99, 0.95)
 ROPE = StopRule("rope", 0.05, 0.95)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.core.belief import Belief, unlabelled
-from worker.core.metrics import Errors, Metric
-from worker.core.question import Question
+from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.supposing import with_prior
+from worker.core.questions.question import Question
 from worker.core.strategies import STRATEGIES, NothingLeft
-from worker.core.supposing import with_prior
 
 QUESTIONS = {
     "lowest": Question("identify"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from worker.core import empirical
-from worker.core.belief import Belief
-from worker.core.hyperparameters import Hyperparameters, Scores, unfitted
-from worker.core.question import Question
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.supposing import retallied
+from worker.core.posterior.views import Layout, Queue, of_model
+from worker.core.prior import empirical
+from worker.core.prior.hyperparameters import Hyperparameters, Scores, unfitted
+from worker.core.questions.question import Question
 from worker.core.strategies.models import for_each
-from worker.core.supposing import retallied
-from worker.core.views import Layout, Queue, of_model
 
 GROUPS, STRATA, ITEMS = 4, 8, 20
 WORST = Question("identify", which="lowest", top=1)

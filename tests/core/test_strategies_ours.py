@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from tests.core.scored import beliefs, made
-from worker.core.belief import Belief, group_share, unlabelled
-from worker.core.empirical import fit, prior_of, shared_of
-from worker.core.hyperparameters import Scores
-from worker.core.likelihood import NODE
-from worker.core.metrics import Metric
-from worker.core.moments import moments
-from worker.core.question import Question
-from worker.core.rewards import question_drop
+from worker.core.posterior.belief import Belief, group_share, unlabelled
+from worker.core.posterior.metrics import Metric
+from worker.core.posterior.moments import moments
+from worker.core.prior.empirical import fit, prior_of, shared_of
+from worker.core.prior.hyperparameters import Scores
+from worker.core.prior.likelihood import NODE
+from worker.core.questions.question import Question
+from worker.core.questions.rewards import question_drop
 from worker.core.strategies.ours import EXPLORE, SPREAD, assay
 
 QUESTIONS = {

@@ -5,13 +5,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from worker.core.belief import Belief, unlabelled
-from worker.core.comparison import lookahead
-from worker.core.drawing import draw
-from worker.core.moments import moments
-from worker.core.posterior import marginals
-from worker.core.question import Question
-from worker.core.rewards import drawn_drop, question_drop
+from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.drawing import draw
+from worker.core.posterior.moments import moments
+from worker.core.posterior.summary import marginals
+from worker.core.questions.comparison import lookahead
+from worker.core.questions.question import Question
+from worker.core.questions.rewards import drawn_drop, question_drop
 from worker.core.strategies.papers import (
     EXPLORE,
     KEEP,

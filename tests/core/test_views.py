@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from worker.core.views import Layout, Queue, apart_from, of_difference, of_model
+from worker.core.posterior.views import Layout, Queue, apart_from, of_difference, of_model
 
 # Cell 0 is one portion; cell 1 is shared by three, of two groups of the first model.
 CELL = np.array([0, 1, 1, 1])

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from worker.core import laws
-from worker.core.belief import Belief, group_size
-from worker.core.empirical import prior_of
-from worker.core.hyperparameters import Hyperparameters, Scores, unfitted
-from worker.core.laws import law_of_group, laws_of_groups
-from worker.core.metrics import Metric
-from worker.core.posterior import marginal, marginals
-from worker.core.question import Question, StopRule
-from worker.core.ranking import ranking, set_confidence
-from worker.core.rough import rough_set_confidence
-from worker.core.stopping import decide, is_far_from_holding
-from worker.core.supposing import labelled, retallied
+from worker.core.posterior import laws
+from worker.core.posterior.belief import Belief, group_size
+from worker.core.posterior.laws import law_of_group, laws_of_groups
+from worker.core.posterior.metrics import Metric
+from worker.core.posterior.summary import marginal, marginals
+from worker.core.posterior.supposing import labelled, retallied
+from worker.core.prior.empirical import prior_of
+from worker.core.prior.hyperparameters import Hyperparameters, Scores, unfitted
+from worker.core.questions.question import Question, StopRule
+from worker.core.questions.ranking import ranking, set_confidence
+from worker.core.questions.rough import rough_set_confidence
+from worker.core.stopping.rule import decide, is_far_from_holding
 
 N_GROUPS, N_CELLS = 1_300, 3
 

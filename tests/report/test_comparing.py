@@ -13,7 +13,7 @@ import pytest
 from tests.promises.world import small_assessment
 from tests.report.at_work import at_work
 from worker.assessment import assess
-from worker.core.posterior import draws
+from worker.core.posterior.summary import draws
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.report.comparing import (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from worker.assessment import Assessment, assess
-from worker.core.stopping import Verdict
+from worker.core.stopping.rule import Verdict
 from worker.core.strategies import NothingLeft
 from worker.evaluator.measures import MEASURES
 from worker.findings.decision import compared, decision

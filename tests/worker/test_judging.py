@@ -8,7 +8,7 @@ import pytest
 
 from tests.worker.evaluated import MOODS, N_ITEMS, N_VOTES, Evaluated, evaluated, write_moods
 from worker.assessment.judging import votes_of_tally
-from worker.core.posterior import whole
+from worker.core.posterior.summary import whole
 from worker.errors import PlanError
 from worker.notebook import snapshot
 from worker.plan import load_plan

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from worker.core.belief import Belief
-from worker.core.posterior import mean, whole
-from worker.core.ranking import set_confidence
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.summary import mean, whole
+from worker.core.questions.ranking import set_confidence
 from worker.findings.ranks import standings
 
 

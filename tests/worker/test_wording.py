@@ -9,8 +9,8 @@ import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.test_decision import ONE_BAD, all_labelled, assessment, said_after, tally_of
-from worker.core.question import Question, StopRule
-from worker.core.stopping import PairVerdict, Verdict
+from worker.core.questions.question import Question, StopRule
+from worker.core.stopping.rule import PairVerdict, Verdict
 from worker.findings.claims import WORDS, extreme_among, extreme_claim, how_sure
 from worker.findings.ranks import standings
 from worker.findings.wording import finding, guarantee_means, headline, in_short

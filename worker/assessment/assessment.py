@@ -28,19 +28,19 @@ from worker.assessment.outcomes import (
 )
 from worker.assessment.resolving import Resolved, is_plain, resolve, until
 from worker.assessment.several import Several, several
-from worker.core.anytime.bands import forecast, foreseen
-from worker.core.anytime.blocking import blocking
-from worker.core.anytime.guarantee import Guard
-from worker.core.belief import Belief, unlabelled
-from worker.core.counts import LawCache
-from worker.core.mixing import likeliest, with_variants
-from worker.core.question import Question, StopRule
-from worker.core.schedule import fitted_at, n_looks_before, stage
-from worker.core.several import decide_each
-from worker.core.shortlist import Shortlist, shortlist
-from worker.core.stopping import Reason, Verdict, decide
+from worker.core.confidence_sequences.bands import forecast, foreseen
+from worker.core.confidence_sequences.guarantee import Guard
+from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.counts import LawCache
+from worker.core.posterior.mixing import likeliest, with_variants
+from worker.core.posterior.supposing import retallied, with_tally
+from worker.core.questions.question import Question, StopRule
+from worker.core.stopping.rule import Reason, Verdict, decide
+from worker.core.stopping.schedule import fitted_at, n_looks_before, stage
+from worker.core.stopping.several import decide_each
+from worker.core.stopping.shortlist import Shortlist, shortlist
 from worker.core.strategies import STRATEGIES, Choice, Strategy
-from worker.core.supposing import retallied, with_tally
+from worker.core.strategies.blocking import blocking
 from worker.plan import Plan, stored_plan
 from worker.pool import Pool, compared_pairs, fetch_pool, open_pool
 from worker.store import Header

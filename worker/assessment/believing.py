@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment.outcomes import Outcomes
-from worker.core import empirical, priors, siblings
-from worker.core.belief import Belief, replaced
-from worker.core.calibration_prior import shared_prior, with_calibrated
-from worker.core.counts import LawCache
-from worker.core.hyperparameters import Fit, Hyperparameters, Scores, unfitted
-from worker.core.kinds import common_errors, expected_kinds, fit_kinds
-from worker.core.metrics import Errors
-from worker.core.shared import Shared, with_fixed, with_node_apart
-from worker.core.supposing import with_prior
+from worker.core.posterior.belief import Belief, replaced
+from worker.core.posterior.calibration_prior import shared_prior, with_calibrated
+from worker.core.posterior.counts import LawCache
+from worker.core.posterior.metrics import Errors
+from worker.core.posterior.supposing import with_prior
+from worker.core.prior import empirical, priors, siblings
+from worker.core.prior.hyperparameters import Fit, Hyperparameters, Scores, unfitted
+from worker.core.prior.kinds import common_errors, expected_kinds, fit_kinds
+from worker.core.prior.shared import Shared, with_fixed, with_node_apart
 from worker.plan import Plan
 from worker.pool import Pool
 

@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 from worker.assessment import believing
 from worker.assessment.believing import scores
 from worker.assessment.outcomes import Outcomes, count
-from worker.core import empirical
-from worker.core.belief import Belief, replaced
-from worker.core.continuing import fit_continued, log_evidence
-from worker.core.counts import LawCache
-from worker.core.history import (
+from worker.core.drift.history import (
     DISCOUNTS,
     Prior,
     believed_share,
@@ -24,9 +20,13 @@ from worker.core.history import (
     no_rate,
     with_history,
 )
-from worker.core.hyperparameters import Fit
-from worker.core.shared import with_fixed
-from worker.core.supposing import with_prior, with_tally
+from worker.core.posterior.belief import Belief, replaced
+from worker.core.posterior.counts import LawCache
+from worker.core.posterior.supposing import with_prior, with_tally
+from worker.core.prior import empirical
+from worker.core.prior.continuing import fit_continued, log_evidence
+from worker.core.prior.hyperparameters import Fit
+from worker.core.prior.shared import with_fixed
 from worker.plan import Plan
 from worker.pool import Pool
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief
-from worker.core.counts import LawCache
-from worker.core.judged.known import Ballots, Gauge, Known, known, measured_by
-from worker.core.judged.terrain import Terrain, expected_measure, terrain
-from worker.core.metrics import Metric
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.counts import LawCache
+from worker.core.posterior.metrics import Metric
+from worker.core.soft_labels.known import Ballots, Gauge, Known, known, measured_by
+from worker.core.soft_labels.terrain import Terrain, expected_measure, terrain
 from worker.evaluator.frequencies import Frequencies, from_counts
 from worker.evaluator.measures import FLOOR, MEASURES, Floats
 from worker.plan import Plan

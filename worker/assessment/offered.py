@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, replaced, unlabelled
-from worker.core.views import Queue, View
+from worker.core.posterior.belief import Belief, replaced, unlabelled
+from worker.core.posterior.views import Queue, View
 from worker.pool import Pool
 from worker.pool.models import Models
 

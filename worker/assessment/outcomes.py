@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment.judging import metric_of
-from worker.core.metrics import Metric
-from worker.core.schedule import fitted_at, stage
-from worker.core.views import outcome_of_block
+from worker.core.posterior.metrics import Metric
+from worker.core.posterior.views import outcome_of_block
+from worker.core.stopping.schedule import fitted_at, stage
 from worker.errors import AssayError
 from worker.plan import Plan
 from worker.pool import Pool
@@ -38,7 +38,7 @@ class Outcomes:
     share: (C, L) the classifier's probabilities for each kind, summed; None if there are none.
     n_classes: (C, L) how many classes a kind of error stands for; 0: it cannot be in the cell.
     said: (T, M) the classes that M models predict, by the code that then stands for the prediction;
-        outcomes are those of `worker.core.views.Layout`. None if there is one model.
+        outcomes are those of `worker.core.posterior.views.Layout`. None if there is one model.
     portion: (T,) the portion that items of a code are counted in, where cells are shared; else None
         and items are counted by their cells.
     """

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment.outcomes import Counts, Outcomes, counted
-from worker.core.belief import Belief
 from worker.core.crowd.inference import Crowd, Rates, infer
 from worker.core.crowd.votes import Votes
+from worker.core.posterior.belief import Belief
 from worker.store.rules import Rules, named_votes, tied
 
 Ints = NDArray[np.int64]

@@ -11,19 +11,11 @@ from numpy.typing import NDArray
 
 from worker.assessment.offered import Offered, offered
 from worker.assessment.outcomes import Counts
-from worker.core import empirical
-from worker.core.belief import Belief, replaced
-from worker.core.counts import LawCache
-from worker.core.hyperparameters import Covariate, Fit, Scores, unfitted
-from worker.core.pooling import pooled
-from worker.core.question import Question
-from worker.core.shared import Shared
-from worker.core.strategies import Choice, NothingLeft
-from worker.core.strategies.models import for_each
-from worker.core.strategies.ours import assay
-from worker.core.strategies.picking import any_item
-from worker.core.supposing import retallied, with_prior
-from worker.core.views import (
+from worker.core.posterior.belief import Belief, replaced
+from worker.core.posterior.counts import LawCache
+from worker.core.posterior.pooling import pooled
+from worker.core.posterior.supposing import retallied, with_prior
+from worker.core.posterior.views import (
     Layout,
     View,
     apart_from,
@@ -33,6 +25,14 @@ from worker.core.views import (
     of_difference,
     of_model,
 )
+from worker.core.prior import empirical
+from worker.core.prior.hyperparameters import Covariate, Fit, Scores, unfitted
+from worker.core.prior.shared import Shared
+from worker.core.questions.question import Question
+from worker.core.strategies import Choice, NothingLeft
+from worker.core.strategies.models import for_each
+from worker.core.strategies.ours import assay
+from worker.core.strategies.picking import any_item
 from worker.plan import Plan
 from worker.pool import Pool
 from worker.pool.models import ALL_ITEMS, Models

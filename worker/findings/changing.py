@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.assessment.continuing import history, plausible_now, plausible_then
-from worker.core.belief import Belief, group_labelled, group_size
-from worker.core.change import LEVEL, Change, change
-from worker.core.counts import LawCache
-from worker.core.history import believed_share
-from worker.core.mixing import likeliest
-from worker.core.moments import moments
-from worker.core.posterior import interval, mean, whole
-from worker.core.shift import Cells, stories
+from worker.core.drift.change import LEVEL, Change, change
+from worker.core.drift.history import believed_share
+from worker.core.drift.shift import Cells, stories
+from worker.core.posterior.belief import Belief, group_labelled, group_size
+from worker.core.posterior.counts import LawCache
+from worker.core.posterior.mixing import likeliest
+from worker.core.posterior.moments import moments
+from worker.core.posterior.summary import interval, mean, whole
 from worker.findings.claims import listed
 from worker.pool.since import Since
 

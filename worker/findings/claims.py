@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from worker.core.question import Question, StopRule
-from worker.core.stopping import Verdict
+from worker.core.questions.question import Question, StopRule
+from worker.core.stopping.rule import Verdict
 from worker.formats import at_most, percent
 
 _SLACK = 1e-9
@@ -104,7 +104,7 @@ def extreme_claim(
     """Say which groups are the extreme ones: the event whose probability the rule asks about.
 
     With a tolerance the event is that no named group is beaten by one that is not named by more
-    than it (`worker.core.ranking.set_confidence`): of one group, that it is within the tolerance of
+    than it (`questions.ranking.set_confidence`): of one group, that it is within the tolerance of
     the extreme one.
 
     Args:

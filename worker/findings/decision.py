@@ -10,8 +10,8 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief
-from worker.core.stopping import Verdict
+from worker.core.posterior.belief import Belief
+from worker.core.stopping.rule import Verdict
 from worker.findings.annotating import annotation_of
 from worker.findings.changing import continuation
 from worker.findings.evidence import among_rows, group_rows, overall_row, pair_rows

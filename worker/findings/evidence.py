@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.assessment.queueing import unclaimed_cells
-from worker.core.anytime.guarantee import ends, misses
-from worker.core.belief import Belief, group_labelled, group_right, group_size, unlabelled
-from worker.core.confusion import confusion_mean
-from worker.core.entries import confusion_interval
-from worker.core.mixing import mixed
-from worker.core.posterior import interval, mean, whole
-from worker.core.shortlist import Shortlist
-from worker.core.stopping import Verdict
+from worker.core.confidence_sequences.guarantee import ends, misses
+from worker.core.posterior.belief import Belief, group_labelled, group_right, group_size, unlabelled
+from worker.core.posterior.confusion import confusion_mean
+from worker.core.posterior.entries import confusion_interval
+from worker.core.posterior.mixing import mixed
+from worker.core.posterior.summary import interval, mean, whole
+from worker.core.stopping.rule import Verdict
+from worker.core.stopping.shortlist import Shortlist
 from worker.findings.ranks import Standings
 from worker.store import Standing
 

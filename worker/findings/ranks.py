@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, group_size
-from worker.core.posterior import draws
+from worker.core.posterior.belief import Belief, group_size
+from worker.core.posterior.summary import draws
 
 Floats = NDArray[np.float64]
 

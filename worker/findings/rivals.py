@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from worker.assessment.several import Several
-from worker.core.belief import Belief
-from worker.core.posterior import interval, mean
-from worker.core.question import StopRule
-from worker.core.stopping import PairVerdict, Verdict
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.summary import interval, mean
+from worker.core.questions.question import StopRule
+from worker.core.stopping.rule import PairVerdict, Verdict
 from worker.findings.claims import WORDS, extreme_claim, sure_text, within_text
 from worker.formats import probability
 from worker.pool.models import ALL_ITEMS

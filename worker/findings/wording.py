@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief
-from worker.core.posterior import whole
-from worker.core.shortlist import Shortlist
-from worker.core.stopping import PairVerdict, Verdict
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.summary import whole
+from worker.core.stopping.rule import PairVerdict, Verdict
+from worker.core.stopping.shortlist import Shortlist
 from worker.findings.claims import (
     WORDS,
     Words,

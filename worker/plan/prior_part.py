@@ -11,7 +11,7 @@ class PriorPlan(PlanPart):
     """What is believed before the first label, worth `strength` labels a group.
 
     The strength of an empirical prior is fitted; then the number here means nothing. To compare
-    models the scores only cut strata, whose rates are alike (`worker.core.differences`).
+    models the scores only cut strata, whose rates are alike (`worker.core.posterior.differences`).
     """
 
     kind: Literal["uniform", "informative", "empirical"] = "uniform"

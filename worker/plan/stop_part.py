@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from worker.core.anytime.guarantee import GUARANTEED
+from worker.core.confidence_sequences.guarantee import GUARANTEED
 from worker.plan.fields import Mistakes, Number, PlanPart, Whole
 from worker.plan.question_part import QuestionPlan, Task
 

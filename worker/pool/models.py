@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.views import Layout
+from worker.core.posterior.views import Layout
 
 Ints = NDArray[np.int64]
 

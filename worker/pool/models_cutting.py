@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.views import Layout
+from worker.core.posterior.views import Layout
 from worker.errors import PredictionsError
 from worker.plan import Plan
 from worker.pool.groups import PRODUCT, equal_mass_thresholds, group_codes

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief, group_labelled, group_size
-from worker.core.posterior import draws, draws_of_whole, interval, mean, whole
+from worker.core.posterior.belief import Belief, group_labelled, group_size
+from worker.core.posterior.summary import draws, draws_of_whole, interval, mean, whole
 from worker.errors import AssayError
 from worker.files import write_whole
 from worker.findings.claims import WORDS

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief
-from worker.core.between import between, labels_worth
-from worker.core.curve import places, right_answers
-from worker.core.posterior import interval, mean
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.between import between, labels_worth
+from worker.core.posterior.summary import interval, mean
+from worker.core.reliability.curve import places, right_answers
 from worker.findings.item_classes import Answered, answered
 from worker.report.contents import Apart, Family, Interval, Reliability
 from worker.report.reliability import against_scores, inner_bounds

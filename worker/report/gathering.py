@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from connector.settings import people_url
 from worker.assessment import Assessment
-from worker.core.belief import Belief, group_share, group_size
-from worker.core.confusion import confusion_mean
-from worker.core.entries import confusion_interval
-from worker.core.mixing import mixed
-from worker.core.stopping import Verdict
+from worker.core.posterior.belief import Belief, group_share, group_size
+from worker.core.posterior.confusion import confusion_mean
+from worker.core.posterior.entries import confusion_interval
+from worker.core.posterior.mixing import mixed
+from worker.core.stopping.rule import Verdict
 from worker.findings.changing import continuation
 from worker.findings.claims import WORDS
 from worker.findings.decision import question_of, rule_of, versions

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.assessment.judging import Judging, Votes, items_measured, votes_of_tally
-from worker.core.belief import Belief
-from worker.core.posterior import whole
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.summary import whole
 from worker.evaluator.experiments import Part, Predictor, PredictorExperiment
 from worker.evaluator.measures import MEASURES
 from worker.evaluator.summaries import Confused, Estimate, confused, distribution

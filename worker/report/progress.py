@@ -15,10 +15,10 @@ from worker.assessment import Assessment
 from worker.assessment.outcomes import n_labelled
 from worker.assessment.queueing import pending_cells, unclaimed_cells
 from worker.assessment.resolving import is_plain
-from worker.core.belief import Belief, group_labelled
-from worker.core.foreseeing import labels_missing
-from worker.core.schedule import POINTS
-from worker.core.stopping import Verdict
+from worker.core.posterior.belief import Belief, group_labelled
+from worker.core.stopping.foreseeing import labels_missing
+from worker.core.stopping.rule import Verdict
+from worker.core.stopping.schedule import POINTS
 from worker.findings.wording import finding
 from worker.formats import probability
 from worker.report.contents import Changes, Forecast, Group, Moved, Point
@@ -36,7 +36,7 @@ def progress(work: Assessment, tally: Mapping[str, int], now: Verdict, text: str
 
     A function of the tally alone, so that it is the same after any restart: labels that were
     corrected since count as they are now. Points far from the stop line may be rough
-    (`worker.core.rough`).
+    (`worker.core.questions.rough`).
     """
     last = bisect_left(POINTS, n_labelled(tally))
     most = N_POINTS if is_plain(tally, work.rules) else N_POINTS_IN_DOUBT

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief
-from worker.core.curve import Places, curve_of, places, right_answers
-from worker.core.marginals import narrowest
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.marginals import narrowest
+from worker.core.reliability.curve import Places, curve_of, places, right_answers
 from worker.findings.item_classes import Answered, answered
 from worker.plan.group_spec import GroupBy, group_factors
 from worker.pool.groups import equal_mass_thresholds
@@ -43,7 +43,7 @@ def against_scores(score: Floats, group: Ints, inner: Floats, known: Answered) -
     """What is known of N items' accuracy by score; bins without items are left out.
 
     The labelled items' outcomes are known; those of the others are drawn from a regression on score
-    and group (`worker.core.curve`), not from the belief about the groups: that states the error of
+    and group (`reliability.curve`), not from the belief about the groups: that states the error of
     one group rightly, but what is uncertain for all of them at once it takes for independent, and
     its intervals of sums over groups held the truth in a tenth to four fifths of the bins.
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment, reopen
-from worker.core.belief import group_labelled, group_share, group_size
-from worker.core.posterior import interval, mean, whole
-from worker.core.shift import scores_differ, shares_differ
+from worker.core.drift.shift import scores_differ, shares_differ
+from worker.core.posterior.belief import group_labelled, group_share, group_size
+from worker.core.posterior.summary import interval, mean, whole
 from worker.errors import AssayError
 from worker.plan import Plan
 from worker.plan.fitting import OF_TRUE_CLASSES

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief
-from worker.core.counts import beta_binomials
-from worker.core.marginals import first_above, first_from
-from worker.core.question import Question
-from worker.core.ranking import mrr
-from worker.core.schedule import POINTS, n_looks_before
-from worker.core.supposing import counted
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.counts import beta_binomials
+from worker.core.posterior.marginals import first_above, first_from
+from worker.core.posterior.supposing import counted
+from worker.core.questions.question import Question
+from worker.core.questions.ranking import mrr
+from worker.core.stopping.schedule import POINTS, n_looks_before
 from worker.simulate.measuring import Log, Measures, log_steps, looks, only_set
 from worker.simulate.plainly import is_plain, plainly
 
@@ -114,7 +114,7 @@ def _counts_at(
 
 
 def _rankings(first: Belief, counts: Ints, question: Question) -> NDArray[np.intp]:
-    """(P, G) as `worker.core.ranking.ranking` of each tally, to the last bit of the means."""
+    """(P, G) as `questions.ranking.ranking` of each tally, to the last bit of the means."""
     right, wrong = counts[:, :, 0], counts[:, :, 1]
     a = first.alpha[:, 0] + right
     rate = a / (a + first.beta[:, 0] + wrong)
@@ -184,7 +184,7 @@ def _due(until: int) -> tuple[int, ...]:
 def confidence_at_most(
     first: Belief, counts: Ints, order: NDArray[np.intp], q: Question, enough: float
 ) -> Floats:
-    """(P,) bounds of `worker.core.ranking.set_confidence` of each ranking's `top` groups.
+    """(P,) bounds of `worker.core.questions.ranking.set_confidence` of each ranking's `top` groups.
 
     The set is right only if no group of it is beyond any rival. Of pairs without a group in common
     that is independent, so that their probabilities multiply: the last of the set with the first

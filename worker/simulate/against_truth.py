@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief, group_share, group_size
-from worker.core.question import StopRule
-from worker.core.stopping import Verdict
+from worker.core.posterior.belief import Belief, group_share, group_size
+from worker.core.questions.question import StopRule
+from worker.core.stopping.rule import Verdict
 from worker.findings.evidence import group_rows, overall_row, pair_rows
 from worker.findings.ranks import Standings, standings
 from worker.findings.rivals import models_of

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.core.anytime.guarantee import ends, misses
-from worker.core.belief import Belief, group_share, group_size
-from worker.core.marginals import SLACK
-from worker.core.posterior import interval, mean, whole
-from worker.core.question import Question, StopRule
-from worker.core.ranking import mrr
-from worker.core.stopping import Verdict
+from worker.core.confidence_sequences.guarantee import ends, misses
+from worker.core.posterior.belief import Belief, group_share, group_size
+from worker.core.posterior.marginals import SLACK
+from worker.core.posterior.summary import interval, mean, whole
+from worker.core.questions.question import Question, StopRule
+from worker.core.questions.ranking import mrr
+from worker.core.stopping.rule import Verdict
 from worker.simulate.truths import estimates
 
 Floats = NDArray[np.float64]

@@ -8,11 +8,11 @@ import numpy as np
 
 from worker.assessment import Assessment
 from worker.assessment.outcomes import Counts
-from worker.core.belief import Belief
-from worker.core.drawing import dirichlets
-from worker.core.schedule import is_refit, stage
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.drawing import dirichlets
+from worker.core.posterior.views import NONE_RIGHT, plausible_shares
+from worker.core.stopping.schedule import is_refit, stage
 from worker.core.strategies import NothingLeft
-from worker.core.views import NONE_RIGHT, plausible_shares
 from worker.simulate.truths import Ints, Rng
 
 _STRENGTH = 8.0  # pseudo-counts of a made-up cell: how near it is to what the scores say

@@ -1,7 +1,7 @@
 """The papers' Thompson sampling without a belief for every label: the same choices, sooner.
 
 Where every group is one cell with one Beta, a run needs no more than the counts. What is drawn, and
-how, is the core's (`worker.core.drawing`, `worker.core.strategies`).
+how, is the core's (`worker.core.posterior.drawing`, `worker.core.strategies`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief, group_size
-from worker.core.drawing import draw_betas
+from worker.core.posterior.belief import Belief, group_size
+from worker.core.posterior.drawing import draw_betas
+from worker.core.posterior.supposing import counted
 from worker.core.strategies import STRATEGIES
 from worker.core.strategies.papers import thompson_group
-from worker.core.supposing import counted
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

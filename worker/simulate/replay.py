@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from worker.assessment import Assessment
-from worker.core.belief import Belief
-from worker.core.schedule import is_refit
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.supposing import labelled
+from worker.core.stopping.schedule import is_refit
 from worker.core.strategies import NothingLeft
-from worker.core.supposing import labelled
 from worker.simulate.afterwards import is_measured_afterwards, log_of
 from worker.simulate.jointly import all_counted, jointly, plausible_outcomes
 from worker.simulate.measuring import Log, Measures, Run

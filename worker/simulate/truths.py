@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.assessment.believing import scores
 from worker.assessment.continuing import drawn_prior
-from worker.core.belief import Belief
-from worker.core.confusion import confusion_mean
-from worker.core.drawing import dirichlets, draw_cells
-from worker.core.empirical import prior_of
-from worker.core.hyperparameters import Hyperparameters
-from worker.core.posterior import mean
-from worker.core.supposing import with_prior, with_tally
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.confusion import confusion_mean
+from worker.core.posterior.drawing import dirichlets, draw_cells
+from worker.core.posterior.summary import mean
+from worker.core.posterior.supposing import with_prior, with_tally
+from worker.core.prior.empirical import prior_of
+from worker.core.prior.hyperparameters import Hyperparameters
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Literal
 
-from worker.core.schedule import epoch
+from worker.core.stopping.schedule import epoch
 from worker.store.records import Record, State, dump
 from worker.store.rules import Rules
 
@@ -35,7 +35,7 @@ class Change:
 def tally_key(claim: int, cell: int, predicted: int, label: str) -> str:
     """The tally's key: the claim's epoch, the cell, the predicted class, what the annotators said.
 
-    The epochs say which outcomes the empirical prior may be fitted to (`worker.core.schedule`).
+    The epochs say which outcomes the empirical prior may be fitted to (`stopping.schedule`).
     """
     return f"{epoch(claim)}:{cell}:{predicted}:{label}"
 

@@ -24,7 +24,7 @@ from worker.assessment.queueing import (
     pending_cells,
     unclaimed_cells,
 )
-from worker.core.belief import Belief
+from worker.core.posterior.belief import Belief
 from worker.core.strategies import NothingLeft
 from worker.pool import Item
 from worker.store import Claim, Ledger, Standing

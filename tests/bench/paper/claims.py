@@ -16,11 +16,11 @@ from tests.bench.paper.cache import Value, remembered
 from tests.bench.paper.cases import core, of_run, opened, prepared, spread
 from tests.bench.paper.data import load
 from worker.assessment import Assessment
-from worker.core.belief import Belief
-from worker.core.question import StopRule
-from worker.core.schedule import is_look
-from worker.core.stopping import is_far_from_holding
-from worker.core.supposing import with_tally
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.supposing import with_tally
+from worker.core.questions.question import StopRule
+from worker.core.stopping.rule import is_far_from_holding
+from worker.core.stopping.schedule import is_look
 from worker.simulate.cases import Asked, Case
 from worker.simulate.findings import is_right
 from worker.simulate.measuring import looks

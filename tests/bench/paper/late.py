@@ -12,10 +12,10 @@ import numpy as np
 from tests.bench.paper.cache import Value, remembered
 from tests.bench.paper.cases import core, of_run, opened, order_of, prepared, spread
 from tests.bench.paper.data import load
-from worker.core.anytime.guarantee import Guard
-from worker.core.schedule import is_refit
+from worker.core.confidence_sequences.guarantee import Guard
+from worker.core.posterior.supposing import labelled
+from worker.core.stopping.schedule import is_refit
 from worker.core.strategies import NothingLeft
-from worker.core.supposing import labelled
 from worker.simulate.cases import Asked, Case
 from worker.simulate.findings import is_right
 from worker.simulate.measuring import looks

@@ -12,8 +12,8 @@ from tests.bench.paper.cache import Value, remembered
 from tests.bench.paper.cases import core, of_run, opened, order_of, prepared, spread
 from tests.bench.paper.comparing import DECIDED
 from tests.bench.paper.data import Pool, by_superclass, load, superclass_of_class
-from worker.core.comparison import region
-from worker.core.question import Question
+from worker.core.questions.comparison import region
+from worker.core.questions.question import Question
 from worker.simulate.cases import Asked, Case
 from worker.simulate.findings import true_region
 from worker.simulate.replay import labels

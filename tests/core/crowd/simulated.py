@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.core.crowd.majority import majority
-from worker.core.belief import Belief
 from worker.core.crowd.inference import Crowd, Rates, infer
 from worker.core.crowd.votes import Votes, counts
-from worker.core.drawing import draw
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.drawing import draw
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

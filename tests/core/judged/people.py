@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from worker.core.judged.known import Ballots, Gauge, Known, known
-from worker.core.judged.terrain import Terrain, expected_measure, terrain
+from worker.core.soft_labels.known import Ballots, Gauge, Known, known
+from worker.core.soft_labels.terrain import Terrain, expected_measure, terrain
 
 
 def l2(human, predicted):

@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from tests.core.judged.people import Pool, crisp, l2, narrowest, replay, subjective
-from worker.core import posterior
-from worker.core.belief import Belief
-from worker.core.judged.known import Ballots, Gauge
-from worker.core.metrics import ACCURACY, Metric
-from worker.core.posterior import whole
-from worker.core.rewards import squared_error
+from worker.core.posterior import summary
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.metrics import ACCURACY, Metric
+from worker.core.posterior.summary import whole
+from worker.core.questions.rewards import squared_error
+from worker.core.soft_labels.known import Ballots, Gauge
 
 IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 N_REPLAYS = 12 if IS_SHORT else 40
@@ -140,7 +140,7 @@ def test_everything_that_is_asked_of_a_belief_comes_from_the_same_draws(pool):
     mean, low, high = whole(b)
     assert mean == pytest.approx(draws.mean())
     assert (low, high) == pytest.approx(narrowest(draws, 0.8))
-    assert posterior.mean(b) == pytest.approx(told.values.mean(axis=0))
-    assert posterior.variance(b) == pytest.approx(told.values.var(axis=0))
+    assert summary.mean(b) == pytest.approx(told.values.mean(axis=0))
+    assert summary.variance(b) == pytest.approx(told.values.var(axis=0))
     assert squared_error(b) == pytest.approx(draws.var())
-    assert (posterior.draws(b) == told.values).all()
+    assert (summary.draws(b) == told.values).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.core.judged.people import crisp, l2, subjective
-from worker.core.judged.opinions import average, measured
+from worker.core.soft_labels.opinions import average, measured
 
 PEOPLE = {"subjective": subjective, "crisp": crisp}
 

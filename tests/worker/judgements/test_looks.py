@@ -10,9 +10,9 @@ import pytest
 
 from tests.worker.simulate.simulated_pool import CLASSES, write_plan
 from worker.assessment import Assessment, assess
-from worker.core.posterior import mean
-from worker.core.schedule import POINTS
-from worker.core.stopping import Verdict
+from worker.core.posterior.summary import mean
+from worker.core.stopping.rule import Verdict
+from worker.core.stopping.schedule import POINTS
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.store.changes import tally_key

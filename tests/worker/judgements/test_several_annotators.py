@@ -13,9 +13,9 @@ import pytest
 from tests.promises.world import CLASSES, N_ITEMS, small_assessment
 from worker.assessment import Assessment
 from worker.assessment.queueing import answered_enough, n_missing, pending_cells, unclaimed_cells
-from worker.core.belief import group_labelled
-from worker.core.posterior import interval, mean
-from worker.core.schedule import POINTS
+from worker.core.posterior.belief import group_labelled
+from worker.core.posterior.summary import interval, mean
+from worker.core.stopping.schedule import POINTS
 from worker.errors import AssayError
 from worker.store import Standing, Unsettled
 from worker.store.changes import tally_key

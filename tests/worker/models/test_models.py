@@ -15,7 +15,7 @@ from tests.fakes import FakeDesk
 from tests.worker.models.models_pool import CLASSES, header_of, plan_of, values_of, write_models
 from worker.assessment import assess
 from worker.cli.printing import pool_text
-from worker.core.posterior import mean
+from worker.core.posterior.summary import mean
 from worker.errors import PlanError, PredictionsError
 from worker.findings.wording import headline
 from worker.plan import Plan, load_plan

@@ -12,8 +12,8 @@ from scipy import stats
 from tests.worker.models.models_pool import plan_of, values_of, write_models
 from worker.assessment import assess
 from worker.assessment.outcomes import Counts
-from worker.core.comparison import regions
-from worker.core.posterior import interval, mean
+from worker.core.posterior.summary import interval, mean
+from worker.core.questions.comparison import regions
 from worker.findings.evidence import overall
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth

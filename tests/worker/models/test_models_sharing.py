@@ -25,7 +25,7 @@ from tests.worker.models.shared_pool import (
     write_many,
 )
 from worker.assessment import Assessment, assess
-from worker.core.posterior import interval, mean
+from worker.core.posterior.summary import interval, mean
 from worker.core.strategies import NothingLeft
 from worker.errors import PredictionsError
 from worker.plan import Plan

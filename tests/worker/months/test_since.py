@@ -18,9 +18,9 @@ from tests.report.at_work import AtWork
 from tests.worker.models.models_pool import plan_of, values_of, write_models
 from tests.worker.simulate.simulated_pool import CLASSES, header_of, plan_at_work, write_plan
 from worker.assessment import assess, reopen
-from worker.core.belief import group_labelled
-from worker.core.history import believed_share
-from worker.core.posterior import interval, mean
+from worker.core.drift.history import believed_share
+from worker.core.posterior.belief import group_labelled
+from worker.core.posterior.summary import interval, mean
 from worker.errors import PlanError, PoolChanged
 from worker.findings.changing import continuation
 from worker.findings.decision import decision

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from worker.assessment import Assessment, assess
 from worker.assessment.queueing import unclaimed_cells
-from worker.core.anytime.guarantee import ends
-from worker.core.belief import group_right, group_size, unlabelled
-from worker.core.posterior import interval, mean
+from worker.core.confidence_sequences.guarantee import ends
+from worker.core.posterior.belief import group_right, group_size, unlabelled
+from worker.core.posterior.summary import interval, mean
 from worker.plan import Plan
 from worker.plan.project_part import ID, LABEL, PREDICTED, SCORE
 from worker.pool import compile_pool

@@ -19,12 +19,12 @@ from tests.worker.models.models_pool import values_of, write_models
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, write_plan
 from worker.assessment import Assessment, assess
 from worker.assessment.believing import scores
-from worker.core.belief import group_share
-from worker.core.empirical import prior_of
-from worker.core.hyperparameters import Hyperparameters
-from worker.core.posterior import mean
-from worker.core.question import Question
-from worker.core.supposing import with_prior
+from worker.core.posterior.belief import group_share
+from worker.core.posterior.summary import mean
+from worker.core.posterior.supposing import with_prior
+from worker.core.prior.empirical import prior_of
+from worker.core.prior.hyperparameters import Hyperparameters
+from worker.core.questions.question import Question
 from worker.errors import PlanError
 from worker.plan import load_plan
 from worker.pool import compile_pool

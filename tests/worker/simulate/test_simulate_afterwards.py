@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.worker.simulate.simulated_pool import N_ITEMS, write_plan
 from worker.assessment import Assessment, assess
-from worker.core.belief import Belief
-from worker.core.question import Question
-from worker.core.ranking import ranking, set_confidence
+from worker.core.posterior.belief import Belief
+from worker.core.questions.question import Question
+from worker.core.questions.ranking import ranking, set_confidence
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth

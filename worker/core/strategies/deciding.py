@@ -4,11 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.belief import Belief, group_size
-from worker.core.joint import correlations, joint_loadings
-from worker.core.moments import Moments
-from worker.core.question import Question
-from worker.core.shared import own_part
+from worker.core.posterior.belief import Belief, group_size
+from worker.core.posterior.joint import correlations, joint_loadings
+from worker.core.posterior.moments import Moments
+from worker.core.prior.shared import own_part
+from worker.core.questions.question import Question
 from worker.core.strategies.picking import Floats, Rng
 
 _N_DRAWS = 16  # and their mirror images

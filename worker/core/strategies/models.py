@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from worker.core.belief import Belief
-from worker.core.moments import moments
-from worker.core.question import Question
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.moments import moments
+from worker.core.posterior.supposing import with_pending
+from worker.core.posterior.views import Queue, View
+from worker.core.questions.question import Question
 from worker.core.strategies.deciding import telling
 from worker.core.strategies.ours import EXPLORE
 from worker.core.strategies.picking import Choice, Ints, NothingLeft, Rng, any_item, argmax
-from worker.core.supposing import with_pending
-from worker.core.views import Queue, View
 
 
 def for_each(

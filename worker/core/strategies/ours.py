@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from worker.core.belief import Belief
-from worker.core.moments import moments
-from worker.core.question import Question
-from worker.core.rewards import question_drop
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.moments import moments
+from worker.core.posterior.supposing import with_pending
+from worker.core.questions.question import Question
+from worker.core.questions.rewards import question_drop
 from worker.core.strategies.deciding import telling
 from worker.core.strategies.picking import (
     Choice,
@@ -17,7 +18,6 @@ from worker.core.strategies.picking import (
     checked,
     choice,
 )
-from worker.core.supposing import with_pending
 
 # How often any item of the chosen group (of the pool, to estimate) is labelled, and not the one
 # that tells most under the model: so that the model is tried where it feels sure.

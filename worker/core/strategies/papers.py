@@ -9,14 +9,15 @@ Source:
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, by_group, cells_of, group_share
-from worker.core.comparison import lookahead, pairs_asked, regions
-from worker.core.drawing import draw, draw_cells
-from worker.core.metrics import AFFINE
-from worker.core.moments import moments
-from worker.core.posterior import marginals
-from worker.core.question import Question
-from worker.core.rewards import drawn_drop, question_drop
+from worker.core.posterior.belief import Belief, by_group, cells_of, group_share
+from worker.core.posterior.drawing import draw, draw_cells
+from worker.core.posterior.metrics import AFFINE
+from worker.core.posterior.moments import moments
+from worker.core.posterior.summary import marginals
+from worker.core.posterior.supposing import with_pending
+from worker.core.questions.comparison import lookahead, pairs_asked, regions
+from worker.core.questions.question import Question
+from worker.core.questions.rewards import drawn_drop, question_drop
 from worker.core.strategies.picking import (
     Choice,
     Floats,
@@ -30,7 +31,6 @@ from worker.core.strategies.picking import (
     choice,
     open_groups,
 )
-from worker.core.supposing import with_pending
 
 KEEP = 0.5  # TTTS: how often the first draw's group is kept (the supplement's beta)
 EXPLORE = 0.1  # epsilon-greedy

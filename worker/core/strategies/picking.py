@@ -6,9 +6,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.belief import Belief, by_group, cells_of, filled_groups, unlabelled
-from worker.core.comparison import pairs_asked
-from worker.core.question import Question
+from worker.core.posterior.belief import Belief, by_group, cells_of, filled_groups, unlabelled
+from worker.core.questions.comparison import pairs_asked
+from worker.core.questions.question import Question
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,0 +1,297 @@
+"""Draws from the posterior: unlabelled items are completed with whole outcomes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from worker.core.posterior.belief import (
+    Belief,
+    Counts,
+    Ints,
+    filled_groups,
+    group_size,
+    starts,
+    unlabelled,
+)
+from worker.core.posterior.joint import joint_loadings, moments_of_value
+from worker.core.posterior.metrics import Errors
+from worker.core.posterior.moments import moments
+from worker.core.posterior.parts import part_of
+from worker.core.prior.shared import held_inside, own_part
+
+Floats = NDArray[np.float64]
+_BLOCK = 1 << 21  # numbers held at once while drawing
+
+
+def draw(b: Belief, rng: np.random.Generator, n: int) -> Floats:
+    """(n, G) independent posterior draws of all groups' values; nan for groups without items.
+
+    A confusion matrix has no single value: its accuracy is drawn.
+    """
+    if not b.group.size:
+        return np.full((n, b.n_groups), np.nan)
+    if b.judged is not None:
+        values = b.judged.values[rng.integers(len(b.judged.values), size=n)].copy()
+        values[:, group_size(b) == 0] = np.nan
+        return values
+    if b.variants:
+        shares = np.array_split(np.arange(n), len(b.variants))
+        drawn = [draw(v, rng, len(share)) for v, share in zip(b.variants, shares, strict=True)]
+        return np.concatenate(drawn)
+    n_kinds = b.errors.counts.shape[1] if b.errors is not None else 0
+    width = b.group.size * (1 + (n_kinds if b.metric.kind in ("cost", "tpr") else 0))
+    step = max(1, _BLOCK // width)
+    blocks = [_drawn(b, rng, min(step, n - at)) for at in range(0, n, step)]
+    values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    if "empty" not in b._memo:
+        b._memo["empty"] = np.flatnonzero(group_size(b) == 0)
+    if b._memo["empty"].size:
+        values[:, b._memo["empty"]] = np.nan
+    return values
+
+
+def draw_cells(b: Belief, rng: np.random.Generator) -> Floats:
+    """(C,) one posterior draw of each cell's rate of right answers, in [0, 1]."""
+    rates: Floats = draw_rates(b, rng, 1)[0]
+    return rates
+
+
+def draw_rates(
+    b: Belief, rng: np.random.Generator, n: int, cells: NDArray[np.intp] | None = None
+) -> Floats:
+    """(n, C) draws of the rates of all cells, or of some; a group's share the node drawn for it."""
+    if b.node.size == 1:
+        a, c = b.alpha[:, 0] + b.right, b.beta[:, 0] + b.wrong
+        if cells is not None:
+            a, c = a[cells], c[cells]
+        return rng.beta(a, c, size=(n, a.size))
+    weight = moments(b).weight
+    if b.metric.pooled:  # one node for all groups
+        below = np.cumsum(weight[b.group[0]])
+        node = np.searchsorted(below[:-1], rng.random(n))[:, None].repeat(b.n_groups, axis=1)
+    else:
+        node = _nodes_of_groups(b, rng, n, weight)
+    cell = np.arange(b.group.size) if cells is None else cells
+    of = node[:, b.group[cell]]
+    rates: Floats = rng.beta(b.alpha[cell, of] + b.right[cell], b.beta[cell, of] + b.wrong[cell])
+    return rates
+
+
+def _nodes_of_groups(
+    b: Belief, rng: np.random.Generator, n: int, weight: Floats
+) -> NDArray[np.intp]:
+    """(n, G) a node of every group: what groups share moves all of them up or down together."""
+    if b.metric.kind == "ece" and b.shared is not None:
+        return _nodes_given_points(b, rng, n)
+    load = joint_loadings(b)
+    if not load.any() or b.node.ndim > 1:
+        at = rng.random((n, b.n_groups))
+    else:
+        at = _joint_uniforms(b, rng, n, load)
+    nodes: NDArray[np.intp] = (at[:, :, None] > np.cumsum(weight, axis=1)[:, :-1]).sum(axis=2)
+    return nodes
+
+
+def _nodes_given_points(b: Belief, rng: np.random.Generator, n: int) -> NDArray[np.intp]:
+    """(n, G) a node of every group, drawn given one point of what is shared for each draw.
+
+    Calibration errors are folded: all groups may be off together to either side, which loadings
+    do not tell. Whether a node is taken that stands apart, a calibrated one, is drawn for all
+    groups by one number, as a classifier that is calibrated is so in all of them.
+    """
+    assert b.shared is not None, "asked of groups that share something"
+    filled = filled_groups(b)
+    given = part_of(b, filled, slice(0, b.group.size)).given
+    is_apart = np.isnan(np.resize(b.shared.axis, given.shape[2]))
+    ordered = np.argsort(is_apart, kind="stable")
+    upto = np.cumsum(given[:, :, ordered], axis=2)
+    upto[:, :, -1] = np.inf
+    rest = given[:, :, ~is_apart].sum(axis=2)
+    nodes = np.zeros((n, b.n_groups), dtype=np.intp)
+    at, together = rng.permutation(n) % given.shape[1], rng.random(n)
+    own = rng.random((n, filled.size))
+    for k in range(given.shape[1]):
+        some = np.flatnonzero(at == k)
+        is_so = together[some, None] < 1 - rest[:, k]
+        where = np.where(is_so, rest[:, k] + own[some] * (1 - rest[:, k]), own[some] * rest[:, k])
+        nodes[np.ix_(some, filled)] = ordered[(where[:, :, None] > upto[:, k]).sum(axis=2)]
+    return nodes
+
+
+def _joint_uniforms(b: Belief, rng: np.random.Generator, n: int, load: Floats) -> Floats:
+    """(n, G) uniform numbers, correlated as the nodes of the groups are."""
+    # what is shared lies between the nodes, and so is more of that than of the whole
+    known = moments_of_value(b)
+    between = known.variance / np.maximum(known.between, 1e-18)
+    load = held_inside(load * np.sqrt(np.nan_to_num(between))[:, None])
+    z = rng.standard_normal((n, b.n_groups)) * own_part(load)
+    z += rng.standard_normal((n, load.shape[1])) @ load.T
+    at: Floats = special.ndtr(z)
+    return at
+
+
+def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
+    is_finite = b.population == "finite"
+    right = _completed(b, rng, n) if is_finite else b.size * draw_rates(b, rng, n)
+    kind = b.metric.kind
+    if kind in ("accuracy", "confusion"):
+        return _shares(b, right)
+    if kind == "bias":
+        return _shares(b, np.nan_to_num(b.metric.score) * b.size - right)
+    if kind == "ece":
+        return calibration_errors(b, right)
+    errors = _errors(b, rng, right)
+    if kind == "cost":
+        worth = right * b.metric.values[:, 0] + (errors * b.metric.values[:, 1:]).sum(axis=2)
+        return _shares(b, worth)
+    is_positive = b.metric.unit == 1
+    hits = _sums(b, np.where(is_positive, right, 0))
+    misses = _sums(b, np.where(is_positive, 0, errors[:, :, 0]))
+    ratio = np.full(hits.shape, 1.0)  # no positive item: none was missed
+    np.divide(hits, hits + misses, out=ratio, where=hits + misses > 0)
+    return ratio
+
+
+def _completed(b: Belief, rng: np.random.Generator, n: int) -> NDArray[Any]:
+    """(n, C) right answers once all items are labelled; nothing is drawn for cells that are."""
+    left = unlabelled(b)
+    is_open = np.flatnonzero(left)
+    some = None if is_open.size == left.size else is_open
+    if b.node.size == 1:
+        a, c = b.alpha[:, 0] + b.right, b.beta[:, 0] + b.wrong
+        return complete(b.right, left, a, c, some, rng, n)
+    if some is None:
+        return b.right + rng.binomial(left, draw_rates(b, rng, n))
+    right = np.repeat(b.right[None], n, axis=0)
+    right[:, some] += rng.binomial(left[some], draw_rates(b, rng, n, some))
+    return right
+
+
+def complete(
+    right: Counts,
+    left: Ints,
+    a: Floats,
+    c: Floats,
+    some: NDArray[np.intp] | None,
+    rng: np.random.Generator,
+    n: int,
+) -> NDArray[Any]:
+    """(n, C) draws of the right answers once all items are labelled.
+
+    Args:
+        right, left: (C,) right answers, and items without a label.
+        a, c: (C,) the parameters of each cell's Beta.
+        some: the cells with items without a label; None if all cells have some.
+    """
+    if some is None:
+        return right + rng.binomial(left, rng.beta(a, c, size=(n, a.size)))
+    whole = np.repeat(right[None], n, axis=0)
+    whole[:, some] += rng.binomial(left[some], rng.beta(a[some], c[some], size=(n, some.size)))
+    return whole
+
+
+def draw_betas(shapes: Floats, rng: np.random.Generator) -> Floats:
+    """(C,) one draw of each Beta: the numbers of `Generator.beta`, in less time.
+
+    Its rejections are the same, but what it checks anew with every call is not: for some tens of
+    Betas that takes longer than to draw them.
+
+    Args:
+        shapes: (2 C,) the two parameters of each Beta, one Beta after the other; > 0, and one of
+            the two > 1.
+    """
+    gammas = rng.standard_gamma(shapes)
+    first = gammas[::2]
+    drawn: Floats = first / (first + gammas[1::2])
+    return drawn
+
+
+def draw_entries(b: Belief, rng: np.random.Generator, n: int) -> Floats:
+    """(n, G, 1 + L) draws of each group's shares of right answers and of every kind of error."""
+    if b.variants:
+        shares = np.array_split(np.arange(n), len(b.variants))
+        drawn = [draw_entries(v, rng, len(s)) for v, s in zip(b.variants, shares, strict=True)]
+        return np.concatenate(drawn)
+    is_finite = b.population == "finite"
+    right = _completed(b, rng, n) if is_finite else b.size * draw_rates(b, rng, n)
+    every = np.concatenate([right[:, :, None], _errors(b, rng, right)], axis=2)
+    return np.stack([_shares(b, every[:, :, j]) for j in range(every.shape[2])], axis=2)
+
+
+def _errors(b: Belief, rng: np.random.Generator, right: NDArray[Any]) -> NDArray[Any]:
+    """(n, C, L) errors of each kind among all items, labelled or to come."""
+    assert b.errors is not None, "checked when the belief was made"
+    shares = dirichlets(b.errors.counts + _kinds_prior(b.errors, rng, len(right)), rng, len(right))
+    if b.population == "infinite":
+        errors: NDArray[Any] = (b.size - right)[:, :, None] * shares
+        return errors
+    rest = np.rint(b.size - right - b.wrong).astype(np.int64)
+    errors = rng.multinomial(rest, shares) + b.errors.counts
+    return errors
+
+
+def _kinds_prior(errors: Errors, rng: np.random.Generator, n: int) -> Floats:
+    """(n or none, C, L) draws of the prior: what all cells have in common moves them together.
+
+    How frequent each kind is, to what was foreseen, is a Gamma: a rate, of which so many errors
+    are known.
+    """
+    if not errors.common.size:
+        return errors.prior
+    prior = errors.prior * (rng.standard_gamma(errors.common, (n, 1, errors.common.size)))
+    prior /= errors.common
+    prior *= errors.prior.sum(axis=1, keepdims=True) / prior.sum(axis=2, keepdims=True)
+    return prior
+
+
+def dirichlets(behind: Floats, rng: np.random.Generator, n: int) -> Floats:
+    """(n, C, L) shares of the kinds; `behind` (n or none, C, L) are counts and pseudo-counts, >= 0.
+
+    Drawn in logarithms, because a Gamma of a tiny shape underflows: if X ~ Gamma(a + 1) and
+    E ~ Exp(1), then X exp(-E / a) ~ Gamma(a).
+    """
+    size = (n, *behind.shape[-2:])
+    with np.errstate(divide="ignore"):
+        logs = np.log(rng.standard_gamma(behind + 1, size=size))
+        logs -= rng.standard_exponential(size) / behind
+    logs -= logs.max(axis=2, keepdims=True)
+    shares = np.exp(logs)
+    drawn: Floats = shares / shares.sum(axis=2, keepdims=True)
+    return drawn
+
+
+def calibration_errors(b: Belief, right: NDArray[Any]) -> Floats:
+    """(n, G) the groups' ECE, once all items are labelled, if so many (n, C) answers are right."""
+    is_first = np.ones(b.group.size, dtype=bool)
+    is_first[1:] = (np.diff(b.group) != 0) | (np.diff(b.metric.unit) != 0)
+    gap = np.nan_to_num(b.metric.score) * b.size - right
+    of_bins = np.abs(np.add.reduceat(gap, np.flatnonzero(is_first), axis=1))
+    at = np.zeros((len(right), b.group.size))
+    at[:, is_first] = of_bins
+    return _shares(b, at)
+
+
+def _sums(b: Belief, cells: NDArray[Any]) -> Floats:
+    """(n, G) sums over the cells of each group."""
+    filled = filled_groups(b)
+    if filled.size == b.group.size == b.n_groups:
+        return cells  # one cell a group
+    summed = np.zeros((len(cells), b.n_groups))
+    summed[:, filled] = np.add.reduceat(cells, starts(b)[filled], axis=1)
+    return summed
+
+
+def _shares(b: Belief, cells: NDArray[Any]) -> Floats:
+    """(n, G) sums over the cells of each group, over the group's items."""
+    shares: Floats = _sums(b, cells) / _at_least_one(b)
+    return shares
+
+
+def _at_least_one(b: Belief) -> Floats:
+    """(G,) items of each group, to divide by; 1 if there are none."""
+    if "divisor" not in b._memo:
+        b._memo["divisor"] = np.maximum(group_size(b), 1).astype(np.float64)
+    sizes: Floats = b._memo["divisor"]
+    return sizes

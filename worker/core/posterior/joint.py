@@ -1,0 +1,63 @@
+"""How the groups' values move together with the hyperparameters that all of them share."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.posterior.belief import Belief, replaced
+from worker.core.posterior.metrics import Metric
+from worker.core.posterior.moments import Moments, moments
+from worker.core.prior.shared import Given, held_inside
+
+Floats = NDArray[np.float64]
+
+
+def joint_loadings(b: Belief) -> Floats:
+    """(G, R) loadings of the groups' normal scores on what is shared; R = 0 if nothing is.
+
+    How far a group's mean moves (`posterior.slopes`), in its standard deviations; together no
+    further than leaves a group what is its own. While hardly anything is known of what is shared
+    the slopes tell more than there is: no rate moves beyond 0 and 1.
+    """
+    if b.shared is None and not b.parts:
+        return np.zeros((b.n_groups, 0))
+    if "loadings" not in b._memo:
+        known = moments_of_value(b)
+        is_open = known.variance > 0  # nan of groups without items
+        variance = np.where(is_open, known.variance, 1.0)
+        rows = np.where(is_open, 1.0, 0.0)[:, None] * known.moved / np.sqrt(variance)[:, None]
+        b._memo["loadings"] = held_inside(rows, np.maximum(1 - known.own / variance, 0.0))
+    load: Floats = b._memo["loadings"]
+    return load
+
+
+def moments_of_value(b: Belief) -> Moments:
+    """Those of what is drawn of every group: of a confusion matrix the accuracy."""
+    if b.metric.kind != "confusion":
+        return moments(b)
+    if "of_accuracy" not in b._memo:
+        b._memo["of_accuracy"] = replaced(b, metric=Metric("accuracy"), errors=None, _memo={})
+    return moments(b._memo["of_accuracy"])
+
+
+def correlations(b: Belief, pairs: Sequence[tuple[int, int]] | NDArray[np.intp]) -> Floats | None:
+    """(P,) correlation of the normal scores of the groups of every pair; None if all are 0."""
+    load = joint_loadings(b)
+    if not load.any():
+        return None
+    first, second = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).T
+    rho: Floats = (load[first] * load[second]).sum(axis=1)
+    return rho
+
+
+def given_shared(b: Belief, is_mirrored: bool = False, n_points: int = 32) -> Given:
+    """The groups given each of some points of what they share, where they are independent.
+
+    Args:
+        is_mirrored: of minus the groups' values.
+    """
+    load = joint_loadings(b)
+    if not load.any():
+        return Given.nothing(b.n_groups)
+    return Given.at(-load if is_mirrored else load, n_points)

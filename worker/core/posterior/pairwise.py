@@ -1,0 +1,164 @@
+"""Where the difference of two values lies, from the laws of both."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from worker.core.posterior.counts import CountLaw
+from worker.core.posterior.marginals import (
+    BetaMarginal,
+    FiniteMarginal,
+    Marginal,
+    first_above,
+    first_from,
+)
+from worker.core.prior.shared import scores
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Region = tuple[float, float, float]
+
+# Double-exponential quadrature over (0, 1): indifferent to the steep ends of Beta quantiles.
+_T = np.linspace(-3.2, 3.2, 161)
+_NODES = 0.5 * (1 + np.tanh(0.5 * np.pi * np.sinh(_T)))
+_WEIGHTS = np.cosh(_T) / np.cosh(0.5 * np.pi * np.sinh(_T)) ** 2
+_WEIGHTS /= _WEIGHTS.sum()
+
+_BLOCK = 1 << 14  # atoms looked at together: few enough for the processor's own memory
+
+
+def regions_of(
+    laws: Sequence[Marginal | None],
+    pairs: Sequence[tuple[int, int]],
+    epsilon: float,
+    correlation: Floats | None = None,
+) -> list[Region]:
+    """P(x < y - epsilon), P(within epsilon) and P(x > y + epsilon) for pairs of values x, y.
+
+    Counts are summed over side by side; a pair's numbers do not depend on the other pairs.
+
+    Args:
+        pairs: indices into `laws`.
+        correlation: (P,) of each pair's normal scores, inside (-1, 1): the values are joined by a
+            Gaussian copula, in which every atom of x stands at its middle. None: all independent.
+
+    Raises:
+        ValueError: the law of a pair is None, because its group is empty.
+    """
+    asked = sorted({g for pair in pairs for g in pair})
+    counts = [law for g in asked if isinstance(law := laws[g], FiniteMarginal)]
+    if len(counts) < len(asked):
+        rhos = [0.0] * len(pairs) if correlation is None else correlation.tolist()
+        return [
+            _region(laws[g1], laws[g2], epsilon, rho)
+            for (g1, g2), rho in zip(pairs, rhos, strict=True)
+        ]
+    of = np.searchsorted(asked, np.array(pairs, dtype=np.intp).reshape(-1, 2))
+    found = _of_counts(counts, of[:, 0], of[:, 1], epsilon, correlation)
+    return list(map(tuple, found.tolist()))
+
+
+def _of_counts(
+    laws: Sequence[FiniteMarginal],
+    first: Indices,
+    second: Indices,
+    epsilon: float,
+    correlation: Floats | None,
+) -> Floats:
+    """(P, 3) sums over the atoms of every pair's first law."""
+    # All laws in a row, without their negligible tails: value and mass of every atom.
+    low = np.array([law.law.low for law in laws])
+    n = np.array([law.law.high for law in laws]) + 1 - low
+    begin = np.cumsum(n) - n
+    columns = np.array([(law.right, law.size, law.offset) for law in laws]).T
+    right, size, offset = np.repeat(columns, n, axis=1)
+    value = offset + (right + np.arange(n.sum()) - np.repeat(begin - low, n)) / size
+    mass = np.concatenate([law.law.pmf[law.law.low : law.law.high + 1] for law in laws])
+    # P(count >= k) of these counts and of the next: one number more a law
+    at_least = np.concatenate([law.law.at_least[law.law.low : law.law.high + 2] for law in laws])
+    shift = begin + np.arange(n.size) - low
+    if correlation is not None:
+        at_least = scores(at_least)
+        z = scores(np.concatenate([_middles(law.law.at_least, law.law) for law in laws]))
+
+    found = np.empty((first.size, 3))
+    for some in _blocks(n[first]):
+        n_atoms, y = n[first[some]], second[some]
+        starts = np.cumsum(n_atoms) - n_atoms
+        atom = np.arange(n_atoms.sum()) + np.repeat(begin[first[some]] - starts, n_atoms)
+        x, p = value[atom], mass[atom]
+        of_y = [np.repeat(column[y], n_atoms) for column in columns]
+        low_y, last_y, shift_y = (np.repeat(row[y], n_atoms) for row in (low, low + n, shift))
+        # both ends widen the band by SLACK
+        not_above, below = (
+            at_least[np.clip(count, low_y, last_y) + shift_y]
+            for count in (first_from(x - epsilon, *of_y), first_above(x + epsilon, *of_y))
+        )
+        if correlation is not None:
+            rho = np.repeat(correlation[some], n_atoms)
+            not_above, below = (_given(y_score, z[atom], rho) for y_score in (not_above, below))
+        parts = np.stack([p * below, p * (not_above - below), p * (1 - not_above)])
+        found[some] = np.add.reduceat(parts, starts, axis=1).T
+    shares: Floats = found / found.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _middles(at_least: Floats, law: CountLaw) -> Floats:
+    """The probability of what lies below the middle of each atom, without the negligible ones."""
+    middle: Floats = (
+        1 - (at_least[law.low : law.high + 1] + at_least[law.low + 1 : law.high + 2]) / 2
+    )
+    return middle
+
+
+def _given(score: Floats, z: Floats, correlation: Floats | float) -> Floats:
+    """P(y above something), of which the score is known, given the score z of x."""
+    given: Floats = special.ndtr((score + correlation * z) / np.sqrt(1 - correlation**2))
+    return given
+
+
+def _region(
+    first: Marginal | None, second: Marginal | None, epsilon: float, correlation: float
+) -> Region:
+    if first is None or second is None:
+        raise ValueError("a group without items cannot be compared; leave it out.")
+    if (
+        not correlation
+        and isinstance(first, BetaMarginal)
+        and isinstance(second, BetaMarginal)
+        and first.offset == second.offset
+    ):
+        less, more = _less(first, second, epsilon), _less(second, first, epsilon)
+        return less, max(0.0, 1 - less - more), more
+    x, mass = first.atoms()
+    # reaches and exceeds widen the band by SLACK to both sides
+    not_above = second.reaches(x - epsilon)
+    below = second.exceeds(x + epsilon)
+    if correlation:
+        z = scores(np.cumsum(mass) - mass / 2)
+        not_above, below = (_given(scores(p), z, correlation) for p in (not_above, below))
+    parts = np.array([mass @ below, mass @ (not_above - below), mass @ (1 - not_above)])
+    p_below, p_within, p_above = (parts / parts.sum()).tolist()
+    return p_below, p_within, p_above
+
+
+def _less(x: BetaMarginal, y: BetaMarginal, epsilon: float) -> float:
+    """P(x < y - epsilon), integrated over the narrower law, so that the other one is smooth."""
+    if x.variance < y.variance:
+        x, y = BetaMarginal(y.b, y.a), BetaMarginal(x.b, x.a)  # 1 - y < 1 - x - epsilon
+    start = float(special.betainc(y.a, y.b, epsilon))  # below, x would be negative
+    drawn = special.betaincinv(y.a, y.b, start + (1 - start) * _NODES)
+    below = special.betainc(x.a, x.b, np.clip(drawn - epsilon, 0.0, 1.0))
+    return float((1 - start) * (_WEIGHTS @ below))
+
+
+def _blocks(n_atoms: Indices) -> Iterator[slice]:
+    """Runs of pairs with at most `_BLOCK` atoms together, at least one pair each."""
+    upto, start = np.cumsum(n_atoms), 0
+    while start < upto.size:
+        done = upto[start - 1] if start else 0
+        end = max(start + 1, int(np.searchsorted(upto, done + _BLOCK, side="right")))
+        yield slice(start, end)
+        start = end

@@ -1,0 +1,137 @@
+"""The cells of some groups with all that their moments are made of: rates, spreads, nodes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from worker.core.posterior.belief import Belief, group_size, starts, unlabelled
+from worker.core.prior.shared import given_points
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """The cells of some neighbouring groups (c cells, g groups) and their posterior nodes."""
+
+    size: Floats  # (g,) items
+    of: NDArray[np.intp]  # (c,) which of the groups
+    begin: NDArray[np.intp]  # (g,)
+    left: Floats  # (c, 1)
+    mass: Floats  # (c, 1) items that the rate stands for
+    rho: Floats  # (c, U) mean rate of right answers
+    spread: Floats  # (c, U) variance of the number of right answers to come
+    gain: Floats  # (c, U) how far the expected number of right answers moves with a label
+    total: Floats  # (c, U) pseudo-counts and labels
+    weight: Floats  # (g, U)
+    given: Floats  # (g, K, U) the weights given each point of what the groups share; none: K = 0
+    known: Any  # (c,) labels that count as they are: all of them, or none
+
+
+def part_of(b: Belief, groups: NDArray[np.intp], cells: slice) -> Part:
+    right, wrong = b.right[cells, None], b.wrong[cells, None]
+    a = b.alpha[cells] + right
+    total = a + (b.beta[cells] + wrong)
+    rho = a / total
+    left = unlabelled(b)[cells, None].astype(np.float64)
+    if b.population == "finite":
+        mass, gain = left, (total + left) / (total + 1)
+        spread = left * rho * (1 - rho) * gain
+    else:
+        mass = b.size[cells, None].astype(np.float64)
+        gain = mass / (total + 1)
+        spread = mass * rho * (1 - rho) * gain
+    begins = starts(b)
+    begin = (begins[groups] - cells.start).astype(np.intp)
+    counts = begins[groups + 1] - begins[groups]
+    of = np.repeat(np.arange(groups.size), counts)
+    size = np.maximum(group_size(b)[groups], 1).astype(np.float64)
+    weight, given = _weights(b, groups, cells, begin, a, total)
+    known = b.right[cells] if b.population == "finite" else np.zeros(left.shape[0])
+    return Part(size, of, begin, left, mass, rho, spread, gain, total, weight, given, known)
+
+
+def _has_even_strength(b: Belief) -> bool:
+    """Whether alpha + beta is the same at all nodes; its part of the likelihoods then cancels."""
+    if "even_strength" not in b._memo:
+        strength = b.alpha + b.beta
+        b._memo["even_strength"] = bool(np.allclose(strength, strength[:, :1], rtol=1e-12))
+    return bool(b._memo["even_strength"])
+
+
+def _weights(
+    b: Belief,
+    groups: NDArray[np.intp],
+    cells: slice,
+    begin: NDArray[np.intp],
+    a: Floats,
+    total: Floats,
+) -> tuple[Floats, Floats]:
+    """(g, U) posterior probabilities of the nodes: their beta-binomial likelihoods, normalised.
+
+    And (g, K, U) given each point of what groups share. Given that, a group's labels weigh its own
+    part only; what all labels say of what is shared is in `Shared` already, and is not used twice.
+    """
+    if b.node.size == 1:
+        return np.ones((groups.size, 1)), np.zeros((groups.size, 0, 1))
+    seen = np.flatnonzero(b.right[cells] + b.wrong[cells])  # the others are as likely at all nodes
+    likelihood = np.zeros(a.shape)
+    a, total = a[seen], total[seen]
+    alpha, beta = b.alpha[cells][seen], b.beta[cells][seen]
+    told = special.gammaln(a) + special.gammaln(total - a)
+    told -= special.gammaln(alpha) + special.gammaln(beta)
+    if not _has_even_strength(b):
+        strength = alpha + beta
+        told += special.gammaln(strength) - special.gammaln(total)
+    likelihood[seen] = told
+    by_group = np.add.reduceat(likelihood, begin, axis=0)
+    if b.metric.pooled:
+        by_group = np.tile(by_group.sum(axis=0), (groups.size, 1))
+    prior = b.node if b.node.ndim == 1 else b.node[groups]
+    if b.shared is None:
+        return _normalised(np.log(prior) + by_group), np.zeros((len(by_group), 0, prior.shape[-1]))
+    given = np.exp(by_group - by_group.max(axis=1, keepdims=True))[:, None]
+    given = given * _given_points(b)[groups]
+    given /= given.sum(axis=2, keepdims=True)
+    return given.mean(axis=1), given
+
+
+def _normalised(logs: Floats) -> Floats:
+    weight = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    normalised: Floats = weight / weight.sum(axis=-1, keepdims=True)
+    return normalised
+
+
+def _given_points(b: Belief) -> Floats:
+    """(G, K, U) prior probabilities of the nodes given each point of what is shared.
+
+    Where the nodes are pairs with an earlier label's discount, those of one discount keep their
+    probability.
+    """
+    assert b.shared is not None, "asked of beliefs that share something"
+    if "given_points" not in b._memo:
+        b._memo["given_points"] = given_points(b.shared, np.atleast_2d(b.node))
+    chances: Floats = b._memo["given_points"]
+    return chances
+
+
+def sums(part: Part, cells: Floats) -> Floats:
+    """Sums over the cells of each group."""
+    total: Floats = np.add.reduceat(cells, part.begin, axis=0)
+    return total
+
+
+def mixed(weight: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
+    """(g,) mean over the nodes, and the variance between and within them, of (g, U) given each."""
+    expected = (weight * mean).sum(axis=1)
+    between = (weight * (mean - expected[:, None]) ** 2).sum(axis=1)
+    return expected, between, (weight * variance).sum(axis=1)
+
+
+def centred_means(part: Part, mean: Floats) -> Floats:
+    """(c, U) how far each node's mean of the cell's group lies from the group's mean."""
+    centred: Floats = (mean - (part.weight * mean).sum(axis=1, keepdims=True))[part.of]
+    return centred

@@ -1,0 +1,1 @@
+"""What is believed before the first label, and learnt from all labels together."""

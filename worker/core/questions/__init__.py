@@ -1,0 +1,1 @@
+"""What is asked of the groups, and how sure the answer is."""

@@ -1,0 +1,143 @@
+"""Whether one group is practically less, equally or more accurate than another."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.posterior.belief import Belief, group_size, unlabelled
+from worker.core.posterior.counts import LawCache
+from worker.core.posterior.joint import correlations
+from worker.core.posterior.laws import laws_after
+from worker.core.posterior.marginals import Marginal
+from worker.core.posterior.mixing import mixed
+from worker.core.posterior.moments import moments
+from worker.core.posterior.pairwise import Region, regions_of
+from worker.core.posterior.summary import marginal, marginals
+from worker.core.questions.question import Question
+
+Floats = NDArray[np.float64]
+Pairs = tuple[tuple[int, int], ...]
+
+# The laws by which pairs were compared last, and what came of it: a label changes one group's law.
+_last = LawCache(1 << 22)
+
+
+def region(b: Belief, g1: int, g2: int, epsilon: float) -> Region:
+    """P(Delta < -epsilon), P(|Delta| <= epsilon), P(Delta > epsilon), Delta = theta_g1 - theta_g2.
+
+    Where groups are independent, exact for the finite population and within 1e-8 for the infinite
+    one; what groups share correlates them (`regions_of`). A difference counts as inside
+    up to epsilon + 1e-12, because the rounding of k1/N1 - k2/N2 must not decide.
+
+    Raises:
+        ValueError: a group is unknown or has no items.
+    """
+
+    def plain(of: Belief) -> Floats:
+        laws = [marginal(of, g1), marginal(of, g2)]
+        return np.array(regions_of(laws, [(0, 1)], epsilon, correlations(of, ((g1, g2),)))[0])
+
+    below, within, above = mixed(b, plain).tolist()
+    return below, within, above
+
+
+def regions(b: Belief, pairs: Pairs, epsilon: float) -> list[Region]:
+    """`region` of every pair; the pairs must be valid (`pairs_asked`).
+
+    Only pairs with a law that changed since they were last compared are worked out.
+    """
+    if b.variants:
+        shares = mixed(b, lambda of: np.array(regions(of, pairs, epsilon)))
+        return list(map(tuple, shares.tolist()))
+    laws, rho = marginals(b), correlations(b, pairs)
+    known: tuple[list[Marginal | None], Any, list[Region]] | None = _last.get((pairs, epsilon))
+    if known is None or len(known[0]) != len(laws) or (rho is None) != (known[1] is None):
+        is_new, found = [True] * len(laws), [(0.0, 0.0, 0.0)] * len(pairs)
+    else:
+        is_new = [law != before for law, before in zip(laws, known[0], strict=True)]
+        found = known[2].copy()
+    moved = np.zeros(len(pairs), dtype=bool) if rho is None or known is None else rho != known[1]
+    at = [i for i, (g1, g2) in enumerate(pairs) if is_new[g1] or is_new[g2] or moved[i]]
+    if at:
+        some = None if rho is None else rho[at]
+        for i, new in zip(at, regions_of(laws, [pairs[i] for i in at], epsilon, some), strict=True):
+            found[i] = new
+        n_floats = 20 * len(pairs) + sum(law.n_floats for law in laws if law is not None)
+        _last.put((pairs, epsilon), (laws, rho, found.copy()), n_floats)
+    return found
+
+
+def pairs_asked(b: Belief, question: Question) -> Pairs:
+    """The pairs that the question lists, or all pairs of groups with items.
+
+    Raises:
+        ValueError: a listed group is unknown or has no items, or there is no pair at all.
+    """
+    sizes = group_size(b).tolist()
+    if not question.pairs:
+        pairs = tuple(combinations([g for g, size in enumerate(sizes) if size], 2))
+        if not pairs:
+            raise ValueError(
+                "there are no two groups with items to compare; group the pool otherwise."
+            )
+        return pairs
+    for pair in question.pairs:
+        for g in pair:
+            if not (0 <= g < b.n_groups and sizes[g]):
+                raise ValueError(
+                    f"the pair {pair} names group {g}, which is unknown or has no items; "
+                    f"compare groups with items among 0 to {b.n_groups - 1}."
+                )
+    return question.pairs
+
+
+def lookahead(
+    b: Belief,
+    g1: int,
+    g2: int,
+    epsilon: float,
+    theta: Floats,
+    cells: tuple[int | None, int | None] | None = None,
+) -> tuple[float, float]:
+    """E[lambda after one more label] in `g1` and in `g2`; lambda is the largest of `region`.
+
+    The label is right with the drawn rate of its cell; no Monte Carlo.
+
+    Args:
+        theta: (C,) drawn rates of right answers (`draw_cells`), in [0, 1].
+        cells: the cell of each group that the label would come from; None: no label, so today's
+            lambda. Left out: the one with the largest expected drop of variance.
+
+    Source:
+        The comparison reward of Ji, Logan, Smyth & Steyvers (AAAI 2021), who estimate lambda from
+        10,000 draws.
+    """
+    if cells is None:
+        cells = (_best_cell(b, g1), _best_cell(b, g2))
+    # the laws of today, and those after each label and outcome, with their pairs
+    laws: list[Marginal | None] = [marginal(b, g1), marginal(b, g2)]
+    pairs = [(0, 1)]
+    for side, cell in enumerate(cells):
+        if cell is not None:
+            at = len(laws)
+            laws += laws_after(b, cell)
+            pairs += [(at, 1), (at + 1, 1)] if side == 0 else [(0, at), (0, at + 1)]
+    # a label moves what is known of a group, hardly how it is joined to the other one
+    joined = correlations(b, ((g1, g2),))
+    rho = None if joined is None else np.repeat(joined, len(pairs))
+    now, *rest = map(max, regions_of(laws, pairs, epsilon, rho))
+    outcomes, expected = iter(rest), [now, now]
+    for side, cell in enumerate(cells):
+        if cell is not None:
+            right, wrong = next(outcomes), next(outcomes)
+            expected[side] = float(theta[cell] * right + (1 - theta[cell]) * wrong)
+    return expected[0], expected[1]
+
+
+def _best_cell(b: Belief, g: int) -> int | None:
+    open_cells = np.flatnonzero((b.group == g) & (unlabelled(b) > 0))
+    if not open_cells.size:
+        return None
+    return int(open_cells[moments(b).drop[open_cells].argmax()])

@@ -1,0 +1,1 @@
+"""Score against accuracy: a smooth calibration curve with its band."""

@@ -1,0 +1,349 @@
+"""Whether enough is known, and what is then reported."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.core.confidence_sequences.guarantee import (
+    Guard,
+    differences,
+    ends,
+    is_identified,
+    misses,
+    region_of,
+    width,
+)
+from worker.core.posterior.belief import (
+    Belief,
+    Counts,
+    by_group,
+    group_labelled,
+    group_size,
+    unlabelled,
+)
+from worker.core.posterior.mixing import mixed
+from worker.core.posterior.moments import moments
+from worker.core.posterior.pairwise import Region
+from worker.core.posterior.summary import interval, whole
+from worker.core.questions.comparison import pairs_asked, region, regions
+from worker.core.questions.question import TASK_OF_RULE, Question, StopRule
+from worker.core.questions.ranking import mrr_confidence, ranking, set_confidence
+from worker.core.questions.rewards import squared_error
+from worker.core.questions.rough import rough_set_confidence
+
+Reason = Literal["answered", "budget", "exhausted", "open"]
+RegionName = Literal["below", "within", "above"]
+
+_MANY = 1000  # groups
+_NEAREST = (16, 128, 1024)
+_REGION_NAMES: tuple[RegionName, RegionName, RegionName] = ("below", "within", "above")
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdict:
+    """Where the difference of values g1 - g2 lies: probabilities, and the likeliest region.
+
+    below: g1 is lower by more than epsilon; within: practically equal; above: the reverse.
+    """
+
+    g1: int
+    g2: int
+    p_below: float
+    p_within: float
+    p_above: float
+    region: RegionName
+
+    @property
+    def confidence(self) -> float:
+        """The paper's lambda: the probability of the likeliest region."""
+        return max(self.p_below, self.p_within, self.p_above)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether to stop and why, with what is reported if so.
+
+    certain: all items of the groups in question are labelled, without a doubt about the labels
+        (never for the infinite population).
+    confidence: posterior probability that the report is right; compare: of its least certain pair;
+        of several models' groups: of the least certain model; estimate: None.
+    value: estimate: the expected RMSE, or the width of the widest interval (of the groups' weighted
+        sum, if that is asked); compare: as `confidence`; else None.
+    ranking, chosen: identify: all groups with items, the most extreme first; the reported set.
+    pairs: compare: every pair asked for.
+    labels: labelled items.
+    least: of several models' groups: the least certain model.
+    """
+
+    stop: bool
+    reason: Reason
+    certain: bool
+    confidence: float | None
+    value: float | None
+    ranking: tuple[int, ...]
+    chosen: tuple[int, ...]
+    pairs: tuple[PairVerdict, ...]
+    labels: int
+    least: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What is known of the question, and whether that satisfies the rule."""
+
+    holds: bool
+    groups: tuple[int, ...]
+    confidence: float | None = None
+    value: float | None = None
+    ranking: tuple[int, ...] = ()
+    chosen: tuple[int, ...] = ()
+    pairs: tuple[PairVerdict, ...] = ()
+    is_rough: bool = False
+
+
+def decide(
+    b: Belief,
+    question: Question,
+    rule: StopRule,
+    spent: int,
+    left: int,
+    rng: np.random.Generator | None = None,
+    guard: Guard | None = None,
+    unknown: Counts | None = None,
+    may_be_rough: bool = False,
+    beforehand: Counts | None = None,
+) -> Verdict:
+    """Stop or go on, by the labels alone.
+
+    The reason of a stop is the first of: "exhausted" if all items that matter are labelled and none
+    are left; "answered" if the rule holds and there is a label at all; "exhausted" if none are left
+    and none pending, though some stay unlabelled; "budget" if it is spent. The last two are
+    inconclusive.
+
+    Args:
+        spent: labelled items.
+        left: items that can still be claimed or are pending, and whose labels would tell something.
+        rng: for the one inexact rule (see `mrr_confidence`). Without it the draws are always the
+            same, so that the same tally gives the same decision.
+        guard: with it the rule holds only where the claim is true of all that is not ruled out at
+            any time (`confidence_sequences`); the posterior is reported, but does not decide.
+        unknown: (C,) claimed items without an outcome, for the guard; None: there are none.
+        may_be_rough: while the question is open and the rule surely does not hold, the confidence
+            may be rough: after a refit of the prior all exact laws would be new.
+        beforehand: (C,) items whose outcome was known before the first label; None: there are none.
+            They are no labels of the rule's `min_per_group`.
+
+    Raises:
+        ValueError: the rule is of another task than the question, has another epsilon, or the
+            question does not fit the groups.
+    """
+    if TASK_OF_RULE[rule.kind] != question.task:
+        known = ", ".join(kind for kind, task in TASK_OF_RULE.items() if task == question.task)
+        raise ValueError(
+            f"the stop rule {rule.kind} does not fit the task {question.task}; use {known}."
+        )
+    if not group_size(b).any():
+        raise ValueError("the pool has no items, so there is nothing to decide; check the pool.")
+    if question.task == "identify":
+        report = _identify(b, question, rule, rng, may_be_rough)
+    elif question.task == "compare":
+        report = _compare(b, question, rule)
+    else:
+        report = _estimate(b, rule)
+    if guard is not None:
+        nothing = np.zeros(b.group.size, dtype=np.int64)
+        report = _guarded(b, question, rule, report, guard, nothing if unknown is None else unknown)
+
+    is_open = by_group(b, unlabelled(b))[list(report.groups)].any()
+    # Nor is it ever certain what all people would say of an item.
+    is_known = b.population == "finite" and not b.variants and b.judged is None
+    certain = is_known and not is_open
+    reason: Reason = "open"
+    if certain and left == 0:
+        reason = "exhausted"
+    elif report.holds and _are_enough(b, rule, report, beforehand):
+        reason = "answered"
+    elif left == 0:
+        reason = "exhausted"
+    elif rule.budget is not None and spent >= rule.budget:
+        reason = "budget"
+    if report.is_rough and reason != "open":
+        report = _identify(b, question, rule, rng, may_be_rough=False)
+    return Verdict(
+        stop=reason != "open",
+        reason=reason,
+        certain=certain,
+        confidence=report.confidence,
+        value=report.value,
+        ranking=report.ranking,
+        chosen=report.chosen,
+        pairs=report.pairs,
+        labels=spent,
+    )
+
+
+def is_far_from_holding(b: Belief, question: Question, rule: StopRule) -> bool:
+    """Whether the rule surely does not hold, at a tenth of the cost of `decide`.
+
+    P(the set is right) is at most P(its last group is not beyond its first rival), for mean
+    reciprocal ranks that only the right set reaches. For simulations, which look often. Among more
+    than 1,000 groups one rival seldom tells; there it is at most P(the set is right among itself
+    and the 16, 128 or 1,024 rivals that come nearest), exactly: laws of the others are not needed.
+    """
+    if rule.kind != "mrr" or rule.confidence is None:
+        return False
+    order, least = ranking(b, question.which), rule.confidence - 1e-9
+    if question.n_named >= order.size:
+        return False
+    nearest = _NEAREST if order.size > _MANY else ()
+    if question.shortlist is not None:  # of which any `top` would do: no pair decides
+        return _is_refuted(b, question, order, least, (1, *nearest))
+    if rule.target <= 1 - 1 / (2 * question.top):
+        return False
+    last, rival = int(order[question.top - 1]), int(order[question.top])
+    below, _, above = region(b, last, rival, question.tolerance)
+    beyond = above if question.which == "lowest" else below
+    return 1 - beyond < least or _is_refuted(b, question, order, least, nearest)
+
+
+def _is_refuted(
+    b: Belief,
+    question: Question,
+    order: NDArray[np.intp],
+    confidence: float,
+    numbers: Sequence[int],
+) -> bool:
+    """Whether so many of the rivals alone keep the confidence in the set below `confidence`."""
+    chosen, others = order[: question.n_named].tolist(), order[question.n_named :]
+    known = moments(b)
+    gap = np.abs(known.mean[others] - known.mean[chosen[-1]])
+    spread = np.sqrt(known.variance[others] + known.variance[chosen[-1]])
+    nearest = others[np.argsort(gap / np.maximum(spread, 1e-9), kind="stable")].tolist()
+
+    def among(n: int) -> float:
+        def plain(of: Belief) -> NDArray[np.float64]:
+            return np.array(_set_confidence(of, chosen, question, nearest[:n]))
+
+        return float(mixed(b, plain))
+
+    return any(among(n) < confidence for n in numbers)
+
+
+def _set_confidence(
+    b: Belief, chosen: Sequence[int], question: Question, rivals: Sequence[int] | None = None
+) -> float:
+    return set_confidence(b, chosen, question.which, question.tolerance, rivals, question.top)
+
+
+def _are_enough(b: Belief, rule: StopRule, report: _Report, beforehand: Counts | None) -> bool:
+    """Whether there is a label at all, and every group in question has its least number."""
+    labels = group_labelled(b)
+    known = np.zeros_like(labels) if beforehand is None else by_group(b, beforehand)
+    least = np.minimum(rule.min_per_group + known, group_size(b))
+    return bool(labels.any()) and bool((labels >= least)[list(report.groups)].all())
+
+
+def _identify(
+    b: Belief,
+    question: Question,
+    rule: StopRule,
+    rng: np.random.Generator | None,
+    may_be_rough: bool,
+) -> _Report:
+    order = ranking(b, question.which)
+    if question.n_named > order.size:
+        raise ValueError(
+            f"the question asks for {question.n_named} groups, but only {order.size} have items; "
+            "ask for fewer."
+        )
+    ranked = tuple(order.tolist())
+    chosen = ranked[: question.n_named]
+    if may_be_rough and is_far_from_holding(b, question, rule):
+        rough = rough_set_confidence(b, chosen, question.which, question.tolerance, question.top)
+        # it cannot be so high: the rule does not hold
+        rough = min(rough, rule.confidence or 1.0)
+        return _Report(False, ranked, rough, ranking=ranked, chosen=chosen, is_rough=True)
+    if question.shortlist is not None:
+        confidence = float(mixed(b, lambda of: np.array(_set_confidence(of, chosen, question))))
+    else:
+        confidence = mrr_confidence(
+            b,
+            order,
+            question.top,
+            question.which,
+            rule.target,
+            question.tolerance,
+            np.random.default_rng(0) if rng is None else rng,
+        )
+    return _Report(
+        holds=_reaches(confidence, rule),
+        groups=ranked,
+        confidence=confidence,
+        ranking=ranked,
+        chosen=chosen,
+    )
+
+
+def _compare(b: Belief, question: Question, rule: StopRule) -> _Report:
+    if rule.target != question.epsilon:
+        raise ValueError(
+            f"the rule's epsilon is {rule.target}, the question's {question.epsilon}; "
+            "they are the same thing, so set both to one number."
+        )
+    pairs = pairs_asked(b, question)
+    found = regions(b, pairs, question.epsilon)
+    verdicts = tuple(_pair_verdict(*pair, r) for pair, r in zip(pairs, found, strict=True))
+    least = min(map(max, found))
+    return _Report(
+        holds=_reaches(least, rule),
+        groups=tuple(sorted({g for pair in pairs for g in pair})),
+        confidence=least,
+        value=least,
+        pairs=verdicts,
+    )
+
+
+def _estimate(b: Belief, rule: StopRule) -> _Report:
+    sizes = group_size(b)
+    filled = np.flatnonzero(sizes)
+    if rule.kind == "rmse":
+        value = float(np.sqrt(squared_error(b)))
+    elif b.metric.pooled:
+        _, low, high = whole(b)
+        value = high - low
+    else:
+        value = float(np.diff(interval(b)[filled]).max())
+    return _Report(holds=value <= rule.target, groups=tuple(filled.tolist()), value=value)
+
+
+def _guarded(
+    b: Belief, question: Question, rule: StopRule, report: _Report, guard: Guard, unknown: Counts
+) -> _Report:
+    """The report with a rule that holds by the bands and not by the posterior."""
+    if question.task == "compare":
+        pairs = [(p.g1, p.g2) for p in report.pairs]
+        intervals = differences(b, unknown, guard, pairs, guard.miss / len(pairs))
+        found = [region_of(low, high, question.epsilon) for low, high in intervals.tolist()]
+        verdicts = tuple(
+            pair if at is None else replace(pair, region=_REGION_NAMES[at])
+            for pair, at in zip(report.pairs, found, strict=True)
+        )
+        return replace(report, holds=None not in found, pairs=verdicts)
+    bands = ends(b, unknown, guard, *misses(b, question, guard.miss))
+    if question.task == "identify":
+        holds = is_identified(b, bands, report.chosen, question)
+        return replace(report, holds=holds)
+    widest = width(b, bands)
+    return replace(report, holds=widest <= rule.target, value=widest)
+
+
+def _pair_verdict(g1: int, g2: int, r: Region) -> PairVerdict:
+    return PairVerdict(g1, g2, *r, region=_REGION_NAMES[r.index(max(r))])
+
+
+def _reaches(confidence: float, rule: StopRule) -> bool:
+    # A certainty of 1 may be summed up to 1 - 1e-15.
+    return rule.confidence is not None and confidence >= rule.confidence - 1e-12
