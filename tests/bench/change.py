@@ -223,9 +223,9 @@ def assessed(m: Month, bad: NDArray[np.intp], has_flags: bool = False) -> Course
     seen: list[Belief] = []
     for n, revealed in enumerate(labels(m.work, m.outcome), start=1):
         rows.append(revealed.row)
-        belief = revealed.believe()
+        belief = revealed.belief
         if log.stop is None:
-            log.take(n, revealed.believe)
+            log.take(n, revealed.belief)
         if n in AFTER or (n == until and until not in AFTER):
             seen.append(belief)
         if log.stop is not None and n >= until:

@@ -66,7 +66,7 @@ def flags(kind: str, size: str, prior: str, worse: float, number: int) -> tuple[
         rows = [one.row for one in islice(labels(first.work, first.outcome), THEN)]
         after = followed(first, rows, second)
         found = [
-            changed_since(after.work, revealed.believe())
+            changed_since(after.work, revealed.belief)
             for n, revealed in enumerate(
                 islice(labels(after.work, after.outcome), NOW[-1]), start=1
             )

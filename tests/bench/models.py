@@ -206,7 +206,7 @@ def _alone(here: Path, family: str, model: str) -> list[list[tuple[int, Marginal
         course = []
         for n, revealed in enumerate(labels(own, outcome, order_of(own)), start=1):
             if n in asked or is_look(n):
-                course.append((n, marginal(revealed.believe(), 0)))
+                course.append((n, marginal(revealed.belief, 0)))
         found.append(course)
     return found
 

@@ -83,8 +83,8 @@ def _squared_errors(order: tuple[str, str, int]) -> list[float]:
         outcome, truth, _ = truth_of(case, work, rng)
         for n, revealed in enumerate(labels(work, outcome, shuffled(work, rng)), 1):
             if n in AT:
-                found.append(rms_error(revealed.believe(), truth) ** 2)
+                found.append(rms_error(revealed.belief, truth) ** 2)
             if n == AT[-1]:
                 return found
-        found.append(rms_error(revealed.believe(), truth) ** 2)
+        found.append(rms_error(revealed.belief, truth) ** 2)
     return (found + found[-1:] * len(AT))[: len(AT)]

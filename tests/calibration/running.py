@@ -161,16 +161,16 @@ def run(
         rows.append(revealed.row)
         for log in logs.values():
             if log.stop is None:
-                log.take(n, revealed.believe)
+                log.take(n, revealed.belief)
         if n in at or (work.guard is not None and is_look(n)):
-            state = Found(work, revealed.believe(), truth)
+            state = Found(work, revealed.belief, truth)
             if n in at:
                 found |= {(name, n): of for name, of in held(state).items()}
                 more = labels_more(work, state.belief, state.verdict)
                 if more is not None:
                     foreseen.append((n, more))
                 if case.way.has_report:
-                    shown = Revealed(work, revealed.believe(), np.array(rows), outcome, told_of)
+                    shown = Revealed(work, revealed.belief, np.array(rows), outcome, told_of)
                     found |= {(name, n): of for name, of in of_report(shown).items()}
             bands = _at_all_times(bands, state)
             if bands is not None and n in at:

@@ -35,7 +35,7 @@ def believed(case: Opened, seed: int) -> Belief:
     outcome, _, _ = truth_of(case, case.work, np.random.default_rng(seed))
     order = shuffled(case.work, np.random.default_rng(seed))
     *_, last = islice(labels(case.work, outcome, order), N_LABELS)
-    return last.believe()
+    return last.belief
 
 
 def by_hyperparameters(work: Assessment, b: Belief) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -19,9 +19,7 @@ _STRENGTH = 8.0  # pseudo-counts of a made-up cell: how near it is to what the s
 _COMMON = 1.0  # standard deviation in logits of what is common to all cells
 
 
-def jointly(
-    assessment: Assessment, outcomes: Sequence[int]
-) -> Iterator[tuple[int, Callable[[], Belief]]]:
+def jointly(assessment: Assessment, outcomes: Sequence[int]) -> Iterator[tuple[int, Belief]]:
     """Reveal one label after the other, as `replay.labels` does.
 
     Yields:
@@ -49,11 +47,7 @@ def jointly(
             early = counts.copy()
         now = Counts(counts.copy(), early, stage(n))
         belief = several.believe(now, None if is_refitted or claim == 0 else belief)
-        yield at, _given(belief)
-
-
-def _given(belief: Belief) -> Callable[[], Belief]:
-    return lambda: belief
+        yield at, belief
 
 
 def plausible_outcomes(assessment: Assessment, rng: Rng) -> Ints:

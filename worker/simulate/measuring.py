@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -131,40 +131,25 @@ class Log:
         assessment: Assessment,
         truth: Floats,
         measures: Measures,
-        ranks: Sequence[float] | None = None,
-        asked_at: Sequence[int] | None = None,
-        is_held: bool = True,
     ) -> None:
-        """Begin; what is known beforehand need not be worked out.
-
-        Args:
-            ranks: the mean reciprocal ranks at all `log_steps`.
-            asked_at: of the `looks` all at which the run may end, ascending.
-            is_held: whether what would be published is held against the truth.
-        """
         self.assessment, self.truth, self.measures = assessment, truth, measures
         self.question = assessment.question
-        self.is_held = is_held and not measures.only_stop
         self.n_helpful = assessment.n_helpful(assessment.pool.cell_size)  # others get no label
         self.stop: Stop | None = None
         self.n = 0
-        self.mrr = list(ranks or ())
+        self.mrr: list[float] = []
         self.rmse: list[float] = []
         self.pooled: list[float] = []
         self.held: list[tuple[int, str, float, int, int]] = []
-        self.belief = assessment.first  # at the last label where it was asked for
-        self.believe: Callable[[], Belief] | None = None
+        self.belief = assessment.first
         is_alone = assessment.several is None  # several models have a ranking each
         self.members = only_set(truth, self.question) if is_alone else None
         # what was believed at the points of the schedule, latest first
         self.earlier: deque[Belief] = deque(maxlen=assessment.plan.stop.looks)
-        is_ranked = self.question.task == "identify" and is_alone and ranks is None
-        is_ranked &= not measures.only_stop
+        is_ranked = self.question.task == "identify" and is_alone and not measures.only_stop
         self.steps = iter(log_steps(measures.until) if is_ranked else ())
         self.at = iter(() if measures.only_stop else measures.at)
-        self.looks = (
-            looks(measures.until, assessment.rule.budget) if asked_at is None else iter(asked_at)
-        )
+        self.looks = looks(measures.until, assessment.rule.budget)
         self.next_step, self.next_at = next(self.steps, 0), next(self.at, 0)
         self.next_look = next(self.looks, 0)
 
@@ -173,14 +158,11 @@ class Log:
         """Nothing is left to measure."""
         return self.n >= self.measures.until or (self.measures.only_stop and self.stop is not None)
 
-    def take(self, n: int, believe: Callable[[], Belief]) -> None:
-        """Note the n-th label; `believe` gives the belief after it, until the next label."""
+    def take(self, n: int, belief: Belief) -> None:
+        """Note the n-th label, and the belief after it."""
         if is_look(self.n):
             self.earlier.appendleft(self.belief)
-        self.n, self.believe = n, believe
-        if not (n in (self.next_look, self.next_step, self.next_at) or is_look(n)):
-            return
-        self.belief = believe()
+        self.n, self.belief = n, belief
         if n == self.next_look:
             self._look()
             self.next_look = 0 if self.stop is not None else next(self.looks, 0)
@@ -193,8 +175,6 @@ class Log:
 
     def run(self, number: int, cpu_s: float) -> Run:
         """What was measured; once no label helps any more, nothing changes."""
-        if self.believe is not None:
-            self.belief = self.believe()
         if self.stop is None and self.n < self.measures.until:
             self._look()
         for following, measure in ((self.next_step, self._rank), (self.next_at, self._estimate)):
@@ -240,7 +220,7 @@ class Log:
 
     def _hold(self, labels: int, found: Found) -> None:
         """Hold all that would be published against the truth, while there is any doubt."""
-        if not self.is_held or not found.left:
+        if self.measures.only_stop or not found.left:
             return
         self.held += [
             (labels, name, float(of.said.sum()), int(of.came.sum()), int(of.came.size))

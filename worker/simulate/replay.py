@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,23 +14,19 @@ from worker.core.posterior.belief import Belief
 from worker.core.posterior.supposing import labelled
 from worker.core.stopping.schedule import is_refit
 from worker.core.strategies import NothingLeft
-from worker.simulate.afterwards import is_measured_afterwards, log_of
 from worker.simulate.jointly import all_counted, jointly, plausible_outcomes
 from worker.simulate.measuring import Log, Measures, Run
-from worker.simulate.plainly import is_plain, plainly
 from worker.simulate.truths import Ints, estimates, plausible, true_values
 
 # Which stream of a run's random numbers is for what; 1 and 2 are the assessment's own.
 _SHUFFLING, _DRAWING_TRUTH = 3, 4
-# Of the runs that are soon over, whose numbers take longer to be held against the truth.
-_HELD_EVERY = 8
 
 
 class Revealed(NamedTuple):
-    """One label: the row of its item, and the belief after it, to be asked for before the next."""
+    """One label: the row of its item, and the belief after it."""
 
     row: int
-    believe: Callable[[], Belief]
+    belief: Belief
 
 
 def run_seed(seed: int, number: int) -> int:
@@ -60,13 +55,9 @@ def replay(
         truth = true_values(assessment, outcome)
     else:
         truth = estimates(all_counted(assessment, outcome))
-    is_held = number % _HELD_EVERY == 0 or not is_plain(assessment)
-    if is_measured_afterwards(assessment, measures):
-        log = log_of(assessment, outcome[order].tolist(), truth, measures, is_held)
-        return log.run(number, time.process_time() - began)
-    log = Log(assessment, truth, measures, is_held=is_held)
+    log = Log(assessment, truth, measures)
     for n, revealed in enumerate(labels(assessment, outcome, order), start=1):
-        log.take(n, revealed.believe)
+        log.take(n, revealed.belief)
         if log.is_full:
             break
     return log.run(number, time.process_time() - began)
@@ -87,13 +78,9 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
     outcomes = (outcome if order is None else outcome[order]).tolist()
     if assessment.several is not None and order is not None:
         assessment = replace(assessment, several=assessment.several.in_order(order))
-    if is_plain(assessment):
-        for at, believe in plainly(assessment, outcomes):
-            yield Revealed(rows[at], believe)
-        return
     if assessment.several is not None:
-        for at, believe in jointly(assessment, outcomes):
-            yield Revealed(rows[at], believe)
+        for at, belief in jointly(assessment, outcomes):
+            yield Revealed(rows[at], belief)
         return
     ends = (pool.cell_start + pool.cell_size).tolist()
     belief = assessment.first
@@ -108,11 +95,7 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
         belief = labelled(belief, cell, outcomes[at])
         if is_refit(claim + 1):
             belief = assessment.refitted(belief)
-        yield Revealed(rows[at], partial(_same, belief))
-
-
-def _same(belief: Belief) -> Belief:
-    return belief
+        yield Revealed(rows[at], belief)
 
 
 def shuffled(assessment: Assessment, rng: np.random.Generator) -> Ints:

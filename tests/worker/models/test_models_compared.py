@@ -75,7 +75,7 @@ def test_no_finding_before_every_group_has_its_least_number_of_labels(tmp_path):
     assert found.stop.labels >= 40
     is_enough = []
     for n, revealed in enumerate(labels(work, outcome, order), start=1):
-        belief = revealed.believe()
+        belief = revealed.belief
         own = work.several.views[0].cell >= 0
         done = np.bincount(belief.group[own], (belief.right + belief.wrong)[own], 2)
         is_enough.append(work.ask(belief, 10, work.rule).reason == "answered")

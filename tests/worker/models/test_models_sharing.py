@@ -170,7 +170,7 @@ def test_a_choice_does_not_know_in_which_order_the_items_left_stand(tmp_path):
     work, rng = assessed(tmp_path, IDENTIFY, 30), np.random.default_rng(2)
     outcome, size, start = truth_of(work), work.pool.cell_size, work.pool.cell_start
     *_, last = islice(labels(work, outcome), 60)
-    belief, none = last.believe(), np.zeros_like(size)
+    belief, none = last.belief, np.zeros_like(size)
     taken = np.minimum(size // 3, 20)
     cell = np.repeat(np.arange(size.size), size)
     offered = np.arange(cell.size) < (start + taken)[cell]
@@ -273,7 +273,7 @@ def test_intervals_of_shared_cells_hold_and_would_not_if_portions_were_drawn(tmp
 def _held(work: Assessment, outcome: np.ndarray, order: np.ndarray) -> np.ndarray:
     """(2, G) whether the 95% interval of every model's group holds its accuracy, after a while."""
     *_, last = islice(labels(work, outcome, order), 250)
-    truth, belief = all_counted(work, outcome), last.believe()
+    truth, belief = all_counted(work, outcome), last.belief
     held = []
     for known, part in zip(truth.parts, belief.parts, strict=True):
         low, high = interval(part).T

@@ -32,7 +32,6 @@ from worker.pool.truth import read_truth
 from worker.simulate.cases import Asked, Case, prepare, replay_run
 from worker.simulate.findings import is_among, is_right, true_region
 from worker.simulate.measuring import Measures, Run, Stop, as_run, log_steps, looks
-from worker.simulate.plainly import is_plain
 from worker.simulate.replay import labels, replay, run_seed, shuffled
 from worker.simulate.report import planned, simulated
 from worker.simulate.truths import (
@@ -86,36 +85,9 @@ def test_every_item_is_revealed_once_and_in_its_own_cell(small):
 
     assert sorted(r.row for r in revealed) == list(range(N_ITEMS))
     assert (cell_of_rows(assessment)[order] == cell_of_rows(assessment)).all()
-    final = revealed[-1].believe()
+    final = revealed[-1].belief
     wrong = np.bincount(cell_of_rows(assessment), weights=outcome > 0)
     assert final.wrong.tolist() == wrong.tolist()
-
-
-@pytest.mark.parametrize("population", ["finite", "infinite"])
-@pytest.mark.parametrize("prior", ["uniform", "informative"])
-@pytest.mark.parametrize("question", ["top: 1", "top: 2", "top: 1, which: highest"])
-def test_without_beliefs_in_between_thompson_chooses_the_same(
-    tmp_path, monkeypatch, population, prior, question
-):
-    assessment, outcome = at_work(
-        write_plan(
-            tmp_path,
-            prior=f"{{kind: {prior}}}",
-            question=f"{{task: identify, {question}}}",
-            strata=1,
-            more=f"population: {population}\n",
-        )
-    )
-    assert is_plain(assessment)
-    short = [(one.row, one.believe()) for one in labels(assessment, outcome)]
-    monkeypatch.setattr("worker.simulate.replay.is_plain", lambda _: False)
-    whole = [(one.row, one.believe()) for one in labels(assessment, outcome)]
-
-    assert len(short) == N_ITEMS
-    assert [row for row, _ in short] == [row for row, _ in whole]
-    for (_, mine), (_, of_core) in zip(short, whole, strict=True):
-        assert mine.right.tolist() == of_core.right.tolist()
-        assert mine.wrong.tolist() == of_core.wrong.tolist()
 
 
 def test_once_all_is_labelled_nothing_is_wrong_any_more(small):
@@ -265,7 +237,7 @@ def test_a_difference_of_just_epsilon_is_within(difference, region):
 
 def verdict_after(assessment: Assessment, outcome: np.ndarray, n: int):
     """The belief after n labels and what would be said then."""
-    belief = next(r.believe() for i, r in enumerate(labels(assessment, outcome), 1) if i == n)
+    belief = next(r.belief for i, r in enumerate(labels(assessment, outcome), 1) if i == n)
     return belief, assessment.decide(belief, N_ITEMS - n)
 
 

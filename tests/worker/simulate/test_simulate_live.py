@@ -50,7 +50,7 @@ def sequences(plan: Plan, folder: Path) -> tuple[list[str], list[str]]:
     for n, revealed in enumerate(labels(assessment, outcome), start=1):
         replayed.append(ids[revealed.row])
         log.next_look = n  # live the rule is asked after every label
-        log.take(n, revealed.believe)
+        log.take(n, revealed.belief)
         if log.stop is not None:
             break
     return live, replayed

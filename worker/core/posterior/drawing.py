@@ -192,22 +192,6 @@ def complete(
     return whole
 
 
-def draw_betas(shapes: Floats, rng: np.random.Generator) -> Floats:
-    """(C,) one draw of each Beta: the numbers of `Generator.beta`, in less time.
-
-    Its rejections are the same, but what it checks anew with every call is not: for some tens of
-    Betas that takes longer than to draw them.
-
-    Args:
-        shapes: (2 C,) the two parameters of each Beta, one Beta after the other; > 0, and one of
-            the two > 1.
-    """
-    gammas = rng.standard_gamma(shapes)
-    first = gammas[::2]
-    drawn: Floats = first / (first + gammas[1::2])
-    return drawn
-
-
 def draw_entries(b: Belief, rng: np.random.Generator, n: int) -> Floats:
     """(n, G, 1 + L) draws of each group's shares of right answers and of every kind of error."""
     if b.variants:

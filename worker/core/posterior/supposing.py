@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.posterior.belief import Belief, Counts, Ints, replaced
+from worker.core.posterior.belief import Belief, Counts, replaced
 from worker.core.posterior.metrics import Errors
 from worker.core.posterior.moments import carry_over, moments
 from worker.core.prior.shared import Shared
@@ -144,11 +144,6 @@ def retallied(b: Belief, counts: NDArray[np.int64]) -> Belief:
     if not b.variants and not is_new.any():
         return b
     return _after(b, right, wrong, errors, tuple(np.unique(b.group[is_new]).tolist()))
-
-
-def counted(b: Belief, right: Ints, wrong: Ints) -> Belief:
-    """The belief with other counts of the same cells, each at most its items; not checked."""
-    return _after(b, right.copy(), wrong.copy(), b.errors, tuple(range(b.n_groups)))
 
 
 def _after(

@@ -61,14 +61,9 @@ def thompson(belief: Belief, question: Question, left: Ints, pending: Ints, rng:
     if question.task == "estimate":
         return _most_sharpening(belief, left, pending, rng)
     drawn = draw(belief, rng, 1)[0]
-    group = thompson_group(drawn, question, open_groups(belief, left), rng)
+    extreme = _extreme(drawn, question, open_groups(belief, left), rng)
+    group = int(extreme[0] if extreme.size == 1 else extreme[rng.integers(extreme.size)])
     return _in_group(belief, group, left, pending, rng, drawn=drawn[group])
-
-
-def thompson_group(drawn: Floats, question: Question, groups: NDArray[np.intp], rng: Rng) -> int:
-    """Any one of the `top` most extreme of `groups` in a draw (G,) of all groups' values."""
-    extreme = _extreme(drawn, question, groups, rng)
-    return int(extreme[0] if extreme.size == 1 else extreme[rng.integers(extreme.size)])
 
 
 def multiple_play(
