@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from worker.cli.parts import JSON, office_here, show
-from worker.report.beside import writer
 
 
 @click.command()
@@ -30,17 +26,16 @@ def report(
     """Make a report of an ASSESSMENT now (HTML, with JSON and CSV beside it)."""
     if (assessment is None) == (compare is None):
         raise click.UsageError("Name one assessment, or two with --compare A B.")
-    with _no_collection():
-        page = _one(str(assessment), folder) if compare is None else _two(*compare, folder)
+    page = _one(str(assessment), folder) if compare is None else _two(*compare, folder)
     value = {"page": str(page), "json": str(page.with_suffix(".json"))}
     show(value, as_json, f"Wrote {page}.")
 
 
 def _one(assessment: str, folder: Path | None) -> Path:
-    with writer() as write, office_here() as office:
+    with office_here() as office:
         from worker.report.making import make_now
 
-        return make_now(office, assessment, folder, write)
+        return make_now(office, assessment, folder)
 
 
 def _two(first: str, second: str, folder: Path | None) -> Path:
@@ -55,13 +50,3 @@ def _two(first: str, second: str, folder: Path | None) -> Path:
         to = folder or office.settings.home / "comparisons"
         stem = f"{first}-and-{second}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         return write_comparison(compare(a, b), to, stem)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Without Python's search for cycles: a tenth of the time, in a process that ends anyway."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()

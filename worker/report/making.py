@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,18 +25,10 @@ from worker.report.slots import Slot
 from worker.service.office import Office, desk_of
 from worker.store import Header, Ledger
 
-Writer = Callable[[Report, Path, str], Path]
-
 log = logging.getLogger(__name__)
 
 # What made a report fail (a full disk) mostly lasts.
 RETRY_S = 60.0
-
-
-def _write(report: Report, folder: Path, stem: str) -> Path:
-    from worker.report.page import write_report  # what draws takes long to load
-
-    return write_report(report, folder, stem)
 
 
 def make_scheduled(office: Office, assessment: str, number: int) -> Path | None:
@@ -68,26 +59,17 @@ def make_scheduled(office: Office, assessment: str, number: int) -> Path | None:
     return path
 
 
-def make_now(
-    office: Office, assessment: str, folder: Path | None = None, write: Writer = _write
-) -> Path:
+def make_now(office: Office, assessment: str, folder: Path | None = None) -> Path:
     """Make a report now, in a folder of its own or among the others; return the page.
-
-    Args:
-        write: what writes it: `worker.report.page.write_report`, or as `worker.report.beside`.
 
     Raises:
         NoSuchAssessment, PoolChanged, OSError.
     """
-    return _make(office, office.header(assessment), datetime.now(UTC), folder, write)[0]
+    return _make(office, office.header(assessment), datetime.now(UTC), folder)[0]
 
 
 def _make(
-    office: Office,
-    header: Header,
-    at: datetime,
-    folder: Path | None = None,
-    write: Writer = _write,
+    office: Office, header: Header, at: datetime, folder: Path | None = None
 ) -> tuple[Path, Report]:
     """Write the report that is named after `at`; return its page, too."""
     plan = stored_plan(header.plan)
@@ -100,7 +82,9 @@ def _make(
         previous=latest_before(kept, header.assessment, stem),
         names=_names(office, header) if plan.report.names else None,
     )
-    page = write(report, folder or kept, stem)
+    from worker.report.page import write_report  # what draws takes long to load
+
+    page = write_report(report, folder or kept, stem)
     if folder is None:
         prune(kept, header.assessment, plan.report.keep)
         write_index(kept)

@@ -55,11 +55,6 @@ def page(report: Report, told: dict[str, Any] | None = None) -> str:
     )
 
 
-def get_ready() -> None:
-    """Compile the templates of the page now, in time that is idle anyway."""
-    template("report.html.j2").environment.get_template("parts.html.j2")
-
-
 def write_report(report: Report, folder: Path, stem: str) -> Path:
     """Write STEM.html, STEM.json and STEM.csv, each as a whole; return the page's path.
 
