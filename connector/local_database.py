@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from connector.local_install import LocalServerError, tail
-from connector.tethered import tied
+from connector.supervised import tied
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 # What a data directory holds, by the database that Label Studio keeps there.

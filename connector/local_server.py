@@ -22,7 +22,7 @@ from connector.local_install import (
     release_folder,
     tail,
 )
-from connector.tethered import tied
+from connector.supervised import tied
 
 # The same for everybody and no secrets: the server listens on loopback only and holds a toy.
 ADMIN_EMAIL = "admin@example.com"

@@ -110,5 +110,5 @@ class BorrowedDesk(Desk, Protocol):
     def take_over(self) -> None:
         """Change them so that our order is served; again changes nothing."""
 
-    def hand_back(self, settings: Mapping[str, Any]) -> None:
+    def restore_settings(self, settings: Mapping[str, Any]) -> None:
         """Take our order away and set them as they were; again changes nothing."""

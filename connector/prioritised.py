@@ -109,7 +109,7 @@ class PrioritisedDesk:
     def take_over(self) -> None:
         self._ranking.update(SETTINGS, time.monotonic() + WRITE_TIMEOUT_S)
 
-    def hand_back(self, settings: Mapping[str, Any]) -> None:
+    def restore_settings(self, settings: Mapping[str, Any]) -> None:
         until = time.monotonic() + RANKING_S
         self._ranking.clear(until)
         try:

@@ -11,8 +11,8 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.promises.world import small_assessment
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.store import ValkeyLedger
 from worker.store.settings import Settings
 from worker.web.metrics import exposition
@@ -38,12 +38,12 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """The families that a real scrape has, with the names of their samples."""
     folder = tmp_path_factory.mktemp("scraped")
     with server(folder, None) as url:
-        office = Office(Settings(folder, None, None), url)
+        context = Context(Settings(folder, None, None), url)
         _, header = small_assessment(folder / "small", "{budget: 6}")
-        ValkeyLedger(office.state, "small").begin(replace(header, assessment="small"))
-        office.enter("small")
-        text, _ = exposition(Sight(office))
-        office.close()
+        ValkeyLedger(context.state, "small").begin(replace(header, assessment="small"))
+        context.enter("small")
+        text, _ = exposition(Sight(context))
+        context.close()
     return {
         family.name: {family.name + suffix for suffix in SAMPLES[family.type]}
         for family in text_string_to_metric_families(text.decode())

@@ -18,10 +18,10 @@ from worker.notices import outbox
 from worker.notices.happenings import note_decisions
 from worker.notices.sending import send
 from worker.plan import stored_plan
-from worker.service.admitting import PlainJob, refusal
+from worker.service.allowed_jobs import PlainJob, refusal
+from worker.service.context import DELIVER_JOB, JOB, QUEUE, REPORT_JOB, Context, readable
 from worker.service.counters import count_failure, count_turn, webhooks
 from worker.service.logs import at_work, now_at
-from worker.service.office import DELIVER_JOB, JOB, QUEUE, REPORT_JOB, Office, readable
 from worker.service.release import own_name
 from worker.simulate import spread
 from worker.turn.loop import advance as take_turn
@@ -32,50 +32,50 @@ ALLOWED = {JOB, REPORT_JOB, DELIVER_JOB, spread.JOB}
 # As many turns as one job takes while new wakes keep coming; then others get their share.
 TURNS = 5
 
-_office: Office | None = None
+_context: Context | None = None
 _process = own_name()
 
 
-def open_office(office: Office) -> None:
-    """Say which office the jobs of this process work in."""
-    global _office
-    _office = office
+def open_context(context: Context) -> None:
+    """Say which context the jobs of this process work in."""
+    global _context
+    _context = context
 
 
 def advance(assessment: str) -> None:
     """Take turns of the loop until nobody asked for another one."""
-    assert _office is not None, "a worker opens its office before it takes jobs"
-    ledger = _office.ledger(assessment)
+    assert _context is not None, "a worker opens its office before it takes jobs"
+    ledger = _context.ledger(assessment)
     try:
-        _turns(_office, assessment)
+        _turns(_context, assessment)
     except (AssayError, ConnectorError) as error:
         # The watcher tries again; a failed job would only stand in the way.
         ledger.note(error=f"{type(error).__name__}: {error}")
-        count_failure(_office.state, assessment)
+        count_failure(_context.state, assessment)
         log.warning("%s: %s", assessment, error)
     except Exception as error:
         with suppress(RedisError):
             ledger.note(error=f"{type(error).__name__}: {error}")
-            count_failure(_office.state, assessment)
+            count_failure(_context.state, assessment)
         raise
 
 
-def _turns(office: Office, assessment: str) -> None:
-    ledger = office.ledger(assessment)
+def _turns(context: Context, assessment: str) -> None:
+    ledger = context.ledger(assessment)
     for _ in range(TURNS):
         with readable(assessment):  # first: scripts that count on end half-way where they cannot
             now_at(revision=ledger.revision())
             begun = ledger.wake()
-        case = office.case(assessment)
-        folder = office.folder(assessment)
+        case = context.case(assessment)
+        folder = context.folder(assessment)
         # A name for the turn: what an earlier one of this worker left is not its own.
         holder = f"{_process}-{begun}"
-        heard, began_s = webhooks(office.state, assessment), time.perf_counter()
+        heard, began_s = webhooks(context.state, assessment), time.perf_counter()
         verdict = take_turn(case.assessment, case.header, ledger, case.desk, folder, holder)
         if verdict is None:
             return  # the one who is at it sees that the count grew, and takes another turn
         took_s = time.perf_counter() - began_s
-        count_turn(office.state, assessment, took_s, heard)
+        count_turn(context.state, assessment, took_s, heard)
         note_decisions(ledger, case.assessment.plan)
         if log.isEnabledFor(logging.INFO):
             now_at(revision=ledger.revision())
@@ -84,7 +84,7 @@ def _turns(office: Office, assessment: str) -> None:
             ledger.note(error="")
         if ledger.wakes() == begun:
             return
-    office.wake(assessment)
+    context.wake(assessment)
 
 
 def _facts(verdict: Verdict, took_s: float) -> dict[str, object]:
@@ -99,14 +99,14 @@ def report(assessment: str, slot: int) -> None:
     """Make the report of a slot."""
     from worker.report.making import make_scheduled  # pictures take long to import
 
-    assert _office is not None, "a worker opens its office before it takes jobs"
+    assert _context is not None, "a worker opens its office before it takes jobs"
     try:
-        make_scheduled(_office, assessment, slot)
+        make_scheduled(_context, assessment, slot)
     except Exception as error:
         # The watcher asks again, and tells people if it lasts.
         with suppress(RedisError):
             text = f"{type(error).__name__}: {error}"
-            _office.ledger(assessment).note(report_error=f"no report could be made: {text}")
+            _context.ledger(assessment).note(report_error=f"no report could be made: {text}")
         log.warning("%s: no report could be made: %s", assessment, error)
         if not isinstance(error, AssayError | OSError):
             raise
@@ -114,9 +114,9 @@ def report(assessment: str, slot: int) -> None:
 
 def deliver(assessment: str) -> None:
     """Try to deliver what is due in the outbox."""
-    assert _office is not None, "a worker opens its office before it takes jobs"
-    plan = stored_plan(_office.header(assessment).plan)
-    outbox.deliver(_office.ledger(assessment), plan, send, time.time)
+    assert _context is not None, "a worker opens its office before it takes jobs"
+    plan = stored_plan(_context.header(assessment).plan)
+    outbox.deliver(_context.ledger(assessment), plan, send, time.time)
 
 
 class AssayWorker(SimpleWorker):
@@ -138,20 +138,20 @@ class AssayWorker(SimpleWorker):
         return False
 
 
-def work(office: Office, *, burst: bool = False) -> None:
+def work(context: Context, *, burst: bool = False) -> None:
     """Take jobs until told to stop (SIGTERM and Ctrl-C let the running turn end)."""
     from rq.serializers import JSONSerializer
 
-    open_office(office)
+    open_context(context)
     # Runs of simulations only while no assessment asks for a turn.
     queues = [
-        Queue(q, connection=office.jobs, serializer=JSONSerializer, job_class=PlainJob)
+        Queue(q, connection=context.jobs, serializer=JSONSerializer, job_class=PlainJob)
         for q in (QUEUE, spread.QUEUE)
     ]
     worker = AssayWorker(
         queues,
         name=_process,
-        connection=office.jobs,
+        connection=context.jobs,
         serializer=JSONSerializer,
         job_class=PlainJob,
         worker_ttl=30,

@@ -19,12 +19,12 @@ from worker.assessment import Assessment, reopen
 from worker.core.posterior.belief import Belief, group_share
 from worker.findings.evidence import group_rows
 from worker.findings.item_classes import likeliest_classes
-from worker.findings.ranks import standings
+from worker.findings.ranks import group_ranks
 from worker.findings.wording import headline
 from worker.pool import Pool
 from worker.report.people import annotators, called
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.service.server import NoServer
 from worker.store import Header, Ledger, Standing
 from worker.store.records import Record
@@ -131,12 +131,12 @@ def open_assessment(assessment: str, url: str | None = None) -> Snapshot:
 @contextmanager
 def _at(assessment: str, settings: Settings) -> Iterator[tuple[Assessment, Header, Ledger]]:
     with server(settings.home, settings.redis_url) as url:
-        office = Office(settings, url)
+        context = Context(settings, url)
         try:
-            header = office.header(assessment)
-            yield reopen(header, settings.pools), header, office.ledger(assessment)
+            header = context.header(assessment)
+            yield reopen(header, settings.pools), header, context.ledger(assessment)
         finally:
-            office.close()
+            context.close()
 
 
 def snapshot(work: Assessment, header: Header, ledger: Ledger, settings: Settings) -> Snapshot:
@@ -172,7 +172,7 @@ def _groups(work: Assessment, belief: Belief, standing: Standing) -> pd.DataFram
     rows = [
         {"group": row["group"], "size": row["size"], "share": share} | _known(row)
         for row, share in zip(
-            group_rows(work, belief, standing, standings(belief)),
+            group_rows(work, belief, standing, group_ranks(belief)),
             group_share(belief).tolist(),
             strict=True,
         )

@@ -17,7 +17,7 @@ from worker.notices import outbox
 from worker.notices.happenings import look_for_trouble
 from worker.plan import stored_plan
 from worker.report.scheduled import due
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.service.server import why_no_writes
 from worker.store import Header, Ledger, Standing
 from worker.store.glances import Glance, glances
@@ -42,13 +42,13 @@ AGAIN_S = 20.0
 HEARTBEAT = "assay:watching"
 
 
-def watch(office: Office, interval_s: float, stop: Event) -> None:
+def watch(context: Context, interval_s: float, stop: Event) -> None:
     """Wake every assessment every `interval_s` seconds until `stop` is set."""
     rounds = 0
     while not stop.is_set():
         began = time.monotonic()
         try:
-            look_around(office, rounds, interval_s / 2)
+            look_around(context, rounds, interval_s / 2)
         except RedisError as error:
             log.warning("the server that keeps the state: %s; trying again", why_no_writes(error))
             stop.wait(1.0)
@@ -56,12 +56,12 @@ def watch(office: Office, interval_s: float, stop: Event) -> None:
         stop.wait(max(0.0, interval_s - (time.monotonic() - began)))
 
 
-def look_around(office: Office, rounds: int, fresh_s: float = 0.0) -> None:
+def look_around(context: Context, rounds: int, fresh_s: float = 0.0) -> None:
     """Wake what is due in this round, but for what a webhook had read within `fresh_s` seconds."""
-    office.state.set(HEARTBEAT, rounds, ex=60)
-    seen = dict(glances(office.state, office.ids()))
+    context.state.set(HEARTBEAT, rounds, ex=60)
+    seen = dict(glances(context.state, context.ids()))
     quiet_every = _quiet_every(one for one in seen.values() if isinstance(one, Glance))
-    if office.n_waiting > BACKLOG:
+    if context.n_waiting > BACKLOG:
         fresh_s = max(fresh_s, BACKLOG_S)
     asked = dict[str, int]()
 
@@ -69,34 +69,34 @@ def look_around(office: Office, rounds: int, fresh_s: float = 0.0) -> None:
         glance = seen[assessment]
         if isinstance(glance, Exception):
             raise glance
-        if _is_due(office, assessment, glance, rounds, quiet_every, fresh_s):
+        if _is_due(context, assessment, glance, rounds, quiet_every, fresh_s):
             asked[assessment] = glance.wakes
-        _tend(office, assessment, glance)
+        _tend(context, assessment, glance)
 
-    for assessment, found in office.each(look, seen):
+    for assessment, found in context.each(look, seen):
         if isinstance(found, AssayError) and rounds % ENDED_EVERY == 0:
             log.warning("%s: %s", assessment, found)
-    office.ask_for_turns(asked)
+    context.ask_for_turns(asked)
 
 
 def _is_due(
-    office: Office, assessment: str, glance: Glance, rounds: int, quiet_every: int, fresh_s: float
+    context: Context, assessment: str, glance: Glance, rounds: int, quiet_every: int, fresh_s: float
 ) -> bool:
     """Whether a turn is asked for in this round; one whose job may be lost is asked for at once."""
     every = ENDED_EVERY if glance.status == "stopped" else quiet_every if _is_quiet(glance) else 1
     unread_s = abs(time.time() - glance.polled_at)
     is_due = (crc32(assessment.encode()) + rounds) % every == 0 and unread_s >= fresh_s
     if is_due and unread_s > STUCK_S * every:
-        office.nudge(assessment, STUCK_S)
+        context.nudge(assessment, STUCK_S)
     return is_due
 
 
-def _tend(office: Office, assessment: str, glance: Glance) -> None:
+def _tend(context: Context, assessment: str, glance: Glance) -> None:
     if glance.header is not None:
         plan = stored_plan(Header.load(glance.header).plan)
         if plan.notify or plan.report.every is not None:
-            ledger = office.ledger(assessment)
-            tend(office, ledger, ledger.standing(), time.time())
+            ledger = context.ledger(assessment)
+            tend(context, ledger, ledger.standing(), time.time())
 
 
 def _quiet_every(seen: Iterable[Glance]) -> int:
@@ -110,7 +110,7 @@ def _is_quiet(glance: Glance) -> bool:
     return glance.status != "stopped" and glance.cursor_us > 0 and changed_s > QUIET_S
 
 
-def tend(office: Office, ledger: Ledger, standing: Standing, now: float) -> None:
+def tend(context: Context, ledger: Ledger, standing: Standing, now: float) -> None:
     """Ask for the report that is due, look for trouble, and have the outbox delivered.
 
     Args:
@@ -122,7 +122,7 @@ def tend(office: Office, ledger: Ledger, standing: Standing, now: float) -> None
     plan = stored_plan(header.plan)
     slot = due(plan, header, standing, datetime.fromtimestamp(now, UTC))
     if slot is not None:
-        office.ask_for_report(ledger.assessment, slot.number, now, AGAIN_S)
+        context.ask_for_report(ledger.assessment, slot.number, now, AGAIN_S)
     look_for_trouble(ledger, plan, standing, now)
     if plan.notify and any(outbox.is_due(notice, now) for notice in outbox.waiting(ledger)):
-        office.ask_for_delivery(ledger.assessment, now, AGAIN_S)
+        context.ask_for_delivery(ledger.assessment, now, AGAIN_S)

@@ -19,11 +19,11 @@ from connector.annotator import Annotator, sign_up
 from connector.desk import connect as connect_label_studio
 from connector.project import hook
 from connector.settings import LabelStudioSettings, webhook_secret
-from connector.tethered import tied
+from connector.supervised import tied
 from tests.bench.measuring import line, quantiles, say, write_pool
 from worker.assessment.queueing import n_waiting
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.setup.starting import start
 from worker.store import ValkeyLedger
 from worker.store.settings import Settings
@@ -48,22 +48,22 @@ def run() -> None:
                     "ASSAY_WEBHOOK_SECRET": secrets.token_hex(24),
                 }
             )
-            office = Office(settings, url)
+            context = Context(settings, url)
             person = sign_up(studio.url, studio.token, "bench@example.com", "assay-bench-1")
             with person, _children(["worker"], ["watch", "--every", str(WATCHER_S)]):
-                seconds = _latencies(office, person, folder, "polled")
+                seconds = _latencies(context, person, folder, "polled")
                 goal = f"p95 <= {WATCHER_S + 1.5:.1f} s"
                 line("submit answered -> counted, refilled; no webhook", quantiles(seconds), goal)
                 with _children(["serve", "--port", "0"]):
-                    seconds = _latencies(office, person, folder, "hooked")
+                    seconds = _latencies(context, person, folder, "hooked")
                     line("the same with the webhook", quantiles(seconds), "p95 <= 1.5 s")
-                    _slowdown(office, studio, person, folder)
-            office.close()
+                    _slowdown(context, studio, person, folder)
+            context.close()
 
 
-def _latencies(office: Office, person: Annotator, folder: Path, assessment: str) -> list[float]:
-    project = _begin(office, folder, assessment)
-    ledger = office.ledger(assessment)
+def _latencies(context: Context, person: Annotator, folder: Path, assessment: str) -> list[float]:
+    project = _begin(context, folder, assessment)
+    ledger = context.ledger(assessment)
     _wait_for(lambda: n_waiting(ledger.standing()) == LOOK_AHEAD)
     if assessment == "hooked":
         _wait_for(lambda: "hooked" in ledger.notes())
@@ -88,12 +88,12 @@ def _is_settled(ledger: ValkeyLedger, labels: int) -> bool:
 
 
 def _slowdown(
-    office: Office, studio: local.LabelStudioServer, person: Annotator, folder: Path
+    context: Context, studio: local.LabelStudioServer, person: Annotator, folder: Path
 ) -> None:
     """Submit by turns with our receiver and with one that only answers 200, all else at rest."""
-    project = _begin(office, folder, "slowed")
+    project = _begin(context, folder, "slowed")
     client = connect_label_studio(LabelStudioSettings(studio.url, studio.token))
-    ours = f"{office.state.get(RECEIVER)}/hook/slowed"
+    ours = f"{context.state.get(RECEIVER)}/hook/slowed"
     seconds: dict[str, list[float]] = {"ours": [], "plain": []}
     with _plain_receiver() as plain:
         for n in range(2 * SUBMITS):
@@ -109,10 +109,10 @@ def _slowdown(
     )
 
 
-def _begin(office: Office, folder: Path, assessment: str) -> int:
+def _begin(context: Context, folder: Path, assessment: str) -> int:
     stop = "stop: {mrr: {confidence: 0.999999}}\n"
     plan = write_pool(folder / assessment, 10, 2_000, assessment, stop)
-    return start(plan, office, lambda _: None).project
+    return start(plan, context, lambda _: None).project
 
 
 def _submit(person: Annotator, project: int) -> float:

@@ -21,16 +21,16 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from connector.tethered import tied
+from connector.supervised import tied
 from tests.bench.measuring import line, say, used_memory, write_pool
 from tests.bench.stored_desk import StoredDesk
 from tests.bench.turn import header_of
 from worker.assessment import Assessment, assess
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.service import upkeep
+from worker.service import supervisor
+from worker.service.context import QUEUE, Context
 from worker.service.embedded import server
-from worker.service.office import QUEUE, Office
 from worker.service.server import connect
 from worker.store.settings import Settings
 from worker.watcher import look_around
@@ -57,29 +57,29 @@ def run() -> None:
 
 def at_once(n_assessments: int, n_workers: int, n_annotations: int) -> None:
     """All assessments at once, until so many annotations are counted."""
-    with tempfile.TemporaryDirectory() as name, open_office(Path(name)) as office:
+    with tempfile.TemporaryDirectory() as name, open_context(Path(name)) as context:
         work = opened(Path(name), GROUPS, ITEMS, OPEN)
         names = [f"load-{n:03d}" for n in range(n_assessments)]
         for n, assessment in enumerate(names):
-            begin(office, work, assessment, n)
-        with workers(office, n_workers) as processes:
-            _label(office, work, names, n_annotations, processes)
+            begin(context, work, assessment, n)
+        with workers(context, n_workers) as processes:
+            _label(context, work, names, n_annotations, processes)
 
 
 def _label(
-    office: Office, work: Assessment, names: list[str], n_annotations: int, processes: list[int]
+    context: Context, work: Assessment, names: list[str], n_annotations: int, processes: list[int]
 ) -> None:
     """Answer whatever is open, wake, and note how long each assessment's people wait."""
     rng, classes = np.random.default_rng(3), work.pool.classes
     predicted = {
         item.item_id: item.predicted for item in map(work.pool.item, range(work.pool.n_items))
     }
-    desks = [StoredDesk(office.state, n) for n in range(len(names))]
+    desks = [StoredDesk(context.state, n) for n in range(len(names))]
     quota = n_annotations // len(names)
     given, since = [0] * len(names), [time.perf_counter()] * len(names)
     waits: dict[int, list[float]] = defaultdict(list)
-    over, ours = threading.Event(), _Memory(office, processes)
-    watcher = threading.Thread(target=_wake_all, args=(office, names, over))
+    over, ours = threading.Event(), _Memory(context, processes)
+    watcher = threading.Thread(target=_wake_all, args=(context, names, over))
     watcher.start()
     began = time.perf_counter()
     while min(given) < quota:
@@ -93,10 +93,10 @@ def _label(
                 given[n] += 1
                 answered += 1
             if answered:
-                office.wake(names[n])
+                context.wake(names[n])
                 since[n] = time.perf_counter()
         ours.look(sum(given))
-    labels = _counted(office, names, quota)
+    labels = _counted(context, names, quota)
     took = time.perf_counter() - began
     over.set()
     watcher.join()
@@ -113,24 +113,24 @@ def _label(
 
 def beside_idle(n_idle: int, n_busy: int, n_workers: int, seconds: float) -> None:
     """Some are labelled, most are not, and workers die: what the watcher and the people wait."""
-    with tempfile.TemporaryDirectory() as name, open_office(Path(name)) as office:
+    with tempfile.TemporaryDirectory() as name, open_context(Path(name)) as context:
         work = opened(Path(name), GROUPS, ITEMS, OPEN)
         names = [f"load-{n:04d}" for n in range(n_busy + n_idle)]
         for n, assessment in enumerate(names):
-            begin(office, work, assessment, n)
-        with kept_up(office, n_workers) as pids:
-            while office.jobs.llen(f"rq:queue:{QUEUE}"):
+            begin(context, work, assessment, n)
+        with kept_up(context, n_workers) as pids:
+            while context.jobs.llen(f"rq:queue:{QUEUE}"):
                 time.sleep(0.5)
             for assessment in names[n_busy:]:  # nobody was there for an hour
-                office.ledger(assessment).advance_cursor(int((time.time() - 3600) * 1e6))
+                context.ledger(assessment).advance_cursor(int((time.time() - 3600) * 1e6))
             watched = _OF_PROCESSES.Queue()
             over = _OF_PROCESSES.Event()
             watcher = _OF_PROCESSES.Process(
-                target=_watch, args=(office.settings, office.url, over, watched)
+                target=_watch, args=(context.settings, context.url, over, watched)
             )
             watcher.start()
             before_s, began = _cpu_s(pids()), time.perf_counter()
-            waits, n_killed = _answer(office, work, names[:n_busy], seconds, pids)
+            waits, n_killed = _answer(context, work, names[:n_busy], seconds, pids)
             cpu_s, took_s = _cpu_s(pids()) - before_s, time.perf_counter() - began
             over.set()
             rounds_ms, waits_s = 1e3 * np.array(watched.get()), np.array(waits)
@@ -165,17 +165,17 @@ def _two(values: NDArray[np.float64], upper: float, unit: str) -> str:
 
 def _watch(settings: Settings, url: str, over: Event, watched: "Queue[list[float]]") -> None:
     """Go round as `assay watch` does, in a process of its own; tell how long each round took."""
-    office, rounds = Office(settings, url), list[float]()
+    context, rounds = Context(settings, url), list[float]()
     while not over.wait(WATCHER_S):
         began = time.perf_counter()
-        look_around(office, len(rounds), WATCHER_S / 2)
+        look_around(context, len(rounds), WATCHER_S / 2)
         rounds.append(time.perf_counter() - began)
-    office.close()
+    context.close()
     watched.put(rounds)
 
 
 def _answer(
-    office: Office,
+    context: Context,
     work: Assessment,
     names: list[str],
     seconds: float,
@@ -183,7 +183,7 @@ def _answer(
 ) -> tuple[list[float], int]:
     """Answer, wake as the receiver does, kill; the seconds until each was counted, and the dead."""
     rng, n_killed = np.random.default_rng(3), 0
-    desks = [StoredDesk(office.state, n) for n in range(len(names))]
+    desks = [StoredDesk(context.state, n) for n in range(len(names))]
     given, asked = [0] * len(names), dict[int, float]()
     waits, began = list[float](), time.perf_counter()
     due = began + PAUSE_S * rng.random(len(names))
@@ -200,8 +200,8 @@ def _answer(
                 given[n] += 1
                 asked[n] = time.perf_counter()
                 due[n] = now + PAUSE_S
-                office.wake(names[n])
-        for n, labels in zip(list(asked), _labels(office, [names[n] for n in asked]), strict=True):
+                context.wake(names[n])
+        for n, labels in zip(list(asked), _labels(context, [names[n] for n in asked]), strict=True):
             if labels >= given[n]:
                 waits.append(time.perf_counter() - asked.pop(n))
         time.sleep(0.05)
@@ -209,36 +209,36 @@ def _answer(
     return waits, n_killed
 
 
-def _labels(office: Office, names: list[str]) -> list[int]:
+def _labels(context: Context, names: list[str]) -> list[int]:
     """How many labels of each are counted."""
-    with office.state.pipeline(transaction=False) as pipe:
+    with context.state.pipeline(transaction=False) as pipe:
         for name in names:
             pipe.hvals(f"assay:{{{name}}}:tally")
         return [sum(map(int, counts)) for counts in pipe.execute()]
 
 
-def _counted(office: Office, names: list[str], quota: int) -> list[int]:
+def _counted(context: Context, names: list[str], quota: int) -> list[int]:
     """Wait until everything is counted; how many labels each assessment has."""
     deadline = time.monotonic() + 120
     while True:
-        labels = _labels(office, names)
+        labels = _labels(context, names)
         if min(labels) >= quota or time.monotonic() > deadline:
             return labels
         time.sleep(0.5)
 
 
-def _wake_all(office: Office, names: list[str], over: threading.Event) -> None:
+def _wake_all(context: Context, names: list[str], over: threading.Event) -> None:
     """The watcher's part."""
     while not over.wait(3.0):
         for name in names:
-            office.wake(name)
+            context.wake(name)
 
 
 class _Memory:
     """What workers and server hold, at a quarter and at the end."""
 
-    def __init__(self, office: Office, processes: list[int]) -> None:
-        self._office, self._processes = office, processes
+    def __init__(self, context: Context, processes: list[int]) -> None:
+        self._context, self._processes = context, processes
         self._seen: list[tuple[int, float, int]] = []
         self._next = 0.0
 
@@ -247,7 +247,7 @@ class _Memory:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + 2
             most = max(map(resident_mb, self._processes))
-            self._seen.append((n_labels, most, used_memory(self._office.state)))
+            self._seen.append((n_labels, most, used_memory(self._context.state)))
 
     def tell(self) -> None:
         """Print it."""
@@ -273,37 +273,37 @@ def opened(folder: Path, n_groups: int, n_items: int, more: str) -> Assessment:
     return assess(plan, compile_pool(plan, folder / "pools"))
 
 
-def begin(office: Office, work: Assessment, name: str, project: int) -> None:
+def begin(context: Context, work: Assessment, name: str, project: int) -> None:
     """Begin an assessment and ask for its first turn."""
     plan = work.plan.model_copy(update={"assessment": name, "seed": project})
     header = replace(header_of(work), assessment=name, plan=plan.model_dump_json(), project=project)
-    office.ledger(name).begin(header)
-    office.enter(name)
-    office.wake(name)
+    context.ledger(name).begin(header)
+    context.enter(name)
+    context.wake(name)
 
 
 @contextmanager
-def open_office(folder: Path) -> Iterator[Office]:
-    """An office with a server of its own."""
+def open_context(folder: Path) -> Iterator[Context]:
+    """A context with a server of its own."""
     with server(folder / "home", None) as url, connect(url) as _:
-        office = Office(Settings(folder / "home", url, None), url)
+        context = Context(Settings(folder / "home", url, None), url)
         try:
-            yield office
+            yield context
         finally:
-            office.close()
+            context.close()
 
 
-def _environment(office: Office) -> dict[str, str]:
+def _environment(context: Context) -> dict[str, str]:
     """What workers are told."""
-    env = os.environ | {"ASSAY_HOME": str(office.settings.home), "REDIS_URL": office.url}
+    env = os.environ | {"ASSAY_HOME": str(context.settings.home), "REDIS_URL": context.url}
     # numpy's linear algebra would start as many threads in each of them.
     return env | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 @contextmanager
-def workers(office: Office, n: int) -> Iterator[list[int]]:
+def workers(context: Context, n: int) -> Iterator[list[int]]:
     """So many workers in processes of their own; their ids."""
-    env = _environment(office)
+    env = _environment(context)
     command = tied([sys.executable, "-m", "tests.bench.load_worker"])
     started = [subprocess.Popen(command, env=env) for _ in range(n)]
     try:
@@ -316,15 +316,15 @@ def workers(office: Office, n: int) -> Iterator[list[int]]:
 
 
 @contextmanager
-def kept_up(office: Office, n: int) -> Iterator[Callable[[], list[int]]]:
+def kept_up(context: Context, n: int) -> Iterator[Callable[[], list[int]]]:
     """So many workers, which `assay up` starts again when they die; a function tells their ids."""
     bench = [sys.executable, "-m", "tests.bench.load_worker"]
     children = [(f"worker-{one}", ["worker"]) for one in range(n)]
-    over, pids = threading.Event(), office.settings.home / "up.pids"
+    over, pids = threading.Event(), context.settings.home / "up.pids"
 
     def run() -> None:
-        with patch.object(upkeep, "command_of", lambda *_: bench):
-            upkeep.keep_up(office, _environment(office), children, lambda _: None, over, pids)
+        with patch.object(supervisor, "command_of", lambda *_: bench):
+            supervisor.keep_up(context, _environment(context), children, lambda _: None, over, pids)
 
     # Its children end with the thread that starts them, so that it stays to the end.
     keeper = threading.Thread(target=run)

@@ -2,7 +2,7 @@
 
 from tests.bench.stored_desk import StoredDesk
 from worker.cli.main import cli
-from worker.service import office
+from worker.service import context
 from worker.service.server import connect
 from worker.store import Header
 from worker.store.settings import read_settings
@@ -15,5 +15,5 @@ def _desk_of(header: Header, known: object) -> StoredDesk:
 
 
 if __name__ == "__main__":
-    office.desk_of = _desk_of  # type: ignore[assignment]
+    context.desk_of = _desk_of  # type: ignore[assignment]
     cli(["worker"])

@@ -48,7 +48,7 @@ def _servers(folder: Path, studio: local.LabelStudioServer) -> None:
         time.sleep(2 * WATCHER_S)
 
         def valkey() -> None:
-            os.kill(int(running.office.state.info()["process_id"]), signal.SIGKILL)
+            os.kill(int(running.context.state.info()["process_id"]), signal.SIGKILL)
             while not _answers(running):
                 time.sleep(0.01)
 
@@ -116,7 +116,7 @@ def _workers(running: Service) -> list[Worker]:
     alive = []
     for process in running.processes:
         process.poll()  # or one that was killed stays as a zombie
-    for worker in Worker.all(connection=running.office.jobs, serializer=JSONSerializer):
+    for worker in Worker.all(connection=running.context.jobs, serializer=JSONSerializer):
         with suppress(ProcessLookupError):
             os.kill(worker.pid, 0)
             alive.append(worker)
@@ -124,7 +124,7 @@ def _workers(running: Service) -> list[Worker]:
 
 
 def _kill_who_is_at_a_turn(running: Service, assessment: str) -> None:
-    holder = str(running.office.state.get(f"assay:{{{assessment}}}:lease"))
+    holder = str(running.context.state.get(f"assay:{{{assessment}}}:lease"))
     (pid,) = (worker.pid for worker in _workers(running) if holder.startswith(worker.name))
     os.kill(pid, signal.SIGKILL)
 
@@ -148,13 +148,13 @@ def _measure(running: Service, what: str, fault: Callable[[], None], goal: str) 
 
 def _answers(running: Service) -> bool:
     with suppress(RedisError, OSError):
-        return bool(running.office.state.ping())
+        return bool(running.context.state.ping())
     return False
 
 
 def _read_at(running: Service) -> list[str]:
     while True:
         with suppress(RedisError, OSError):
-            office = running.office
-            return [office.ledger(one).notes().get("polled_at", "") for one in office.ids()]
+            context = running.context
+            return [context.ledger(one).notes().get("polled_at", "") for one in context.ids()]
         time.sleep(0.02)

@@ -11,8 +11,8 @@ from tests.bench.measuring import line, say
 from tests.bench.turn import header_of, opened, turns
 from worker.report.gathering import gather
 from worker.report.page import write_report
+from worker.service.context import INDEX
 from worker.service.embedded import server
-from worker.service.office import INDEX
 from worker.service.server import connect
 from worker.store import ValkeyLedger
 

@@ -20,8 +20,8 @@ import uvicorn
 from connector.webhook import receiver
 from tests.bench.measuring import line, quantiles, say
 from tests.bench.turn import answering, header_of, opened, turns
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.store import ValkeyLedger
 from worker.store.settings import Settings
 from worker.web.app import website
@@ -40,14 +40,14 @@ def run() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with server(folder / "home", None) as url:
-            office = Office(Settings(folder / "home", None, None), url)
+            context = Context(Settings(folder / "home", None, None), url)
             work = opened(folder / "plan", GROUPS, ITEMS, "")
             header = header_of(work)
 
             def begin(assessment: str) -> ValkeyLedger:
-                ledger = office.ledger(assessment)
+                ledger = context.ledger(assessment)
                 ledger.begin(header)
-                office.enter(assessment)
+                context.enter(assessment)
                 return ledger
 
             def take(assessment: str) -> list[float]:
@@ -72,7 +72,7 @@ def run() -> None:
                 line(f"a turn, {LIVE} live readers, p50 / p95", quantiles(watched), "the same")
                 ratio = float(np.median(watched) / np.median(alone))
                 line("    ratio of the medians", f"{ratio:.3f}", "1")
-            office.close()
+            context.close()
 
 
 @contextmanager
@@ -98,11 +98,11 @@ def _dashboard(home: Path, url: str) -> Iterator[str]:
 
 
 def _serve(home: Path, url: str, port: int) -> None:
-    office = Office(Settings(home, None, None), url, is_patient=False)
+    context = Context(Settings(home, None, None), url, is_patient=False)
     app = website(
-        Sight(office),
+        Sight(context),
         gate("127.0.0.1", None, {}),
-        receiver("bench", office.wake),
+        receiver("bench", context.wake),
         lambda: running.should_exit,
     )
     running = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", access_log=False))

@@ -24,7 +24,7 @@ from worker.report.comparing import compare
 from worker.report.contents import as_json
 from worker.report.gathering import gather
 from worker.report.status import status_of
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.setup.since import Earlier, continue_with, labelled_items
 from worker.store import MemoryLedger
 from worker.store.settings import read_settings
@@ -133,10 +133,10 @@ def documents(one: Begun) -> Iterator[tuple[str, Any]]:
         one.label(3)
     again = gather(one.work, one.header, one.ledger, previous=json.loads(json.dumps(report)))
     yield "report", as_json(again)
-    office = SimpleNamespace(
+    context = SimpleNamespace(
         header=lambda _: one.header, ledger=lambda _: one.ledger, settings=read_settings()
     )
-    status = status_of(cast(Office, office), one.header.assessment, one.work).as_json()
+    status = status_of(cast(Context, context), one.header.assessment, one.work).as_json()
     for key in ("decision", "review"):  # as they were published
         published = status.pop(key)
         if published is not None:

@@ -21,8 +21,8 @@ from redis import Redis
 from tests.promises.world import CLASSES, LONG_US, World, predicted, small_assessment
 from worker.assessment import Assessment
 from worker.report.status import status_of
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.setup.moving import pack
 from worker.setup.replaying import export, unrepeated_choices
 from worker.store import Ledger, ValkeyLedger
@@ -77,9 +77,9 @@ def lived(folder: Path, db: Redis) -> tuple[Assessment, World]:
     return work, world
 
 
-def told(office: Office, assessment: str, work: Assessment, ledger: Ledger) -> dict[str, Any]:
+def told(context: Context, assessment: str, work: Assessment, ledger: Ledger) -> dict[str, Any]:
     """What an assessment's state comes to: status, tally, finding; not what a release estimates."""
-    status = status_of(office, assessment, work).as_json()
+    status = status_of(context, assessment, work).as_json()
     _, belief, verdict = look(work, ledger)
     return {
         "status": {name: status[name] for name in STATUS}
@@ -105,14 +105,14 @@ def write(target: Path) -> None:
     shutil.rmtree(_HOME, ignore_errors=True)
     try:
         with server(_HOME, None) as url:
-            office = Office(Settings(_HOME, url, None), url)
+            context = Context(Settings(_HOME, url, None), url)
             try:
-                work, world = lived(_HOME, office.state)
+                work, world = lived(_HOME, context.state)
                 name = world.header.assessment
-                packed = export(work, world.ledger, pack(office.state, name))
-                found = told(office, name, work, world.ledger)
+                packed = export(work, world.ledger, pack(context.state, name))
+                found = told(context, name, work, world.ledger)
             finally:
-                office.close()
+                context.close()
         assert not unrepeated_choices(work, world.ledger)
         for file, value in (("export.json", packed), ("told.json", found)):
             text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)

@@ -14,9 +14,9 @@ from redis import Redis
 from tests.compat.state import ASSETS, told
 from worker.assessment import reopen
 from worker.errors import AssayError
-from worker.jobs import advance, open_office
+from worker.jobs import advance, open_context
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.setup.moving import take_over
 from worker.store.settings import Settings
 from worker.watcher import look_around
@@ -26,10 +26,10 @@ NAME = "kept"
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
+def context(tmp_path: Path) -> Iterator[Context]:
     """A server that holds nothing yet."""
     with server(tmp_path, None) as url:
-        empty = Office(Settings(tmp_path, url, None), url)
+        empty = Context(Settings(tmp_path, url, None), url)
         yield empty
         empty.close()
 
@@ -38,23 +38,23 @@ def stored(folder: Path, name: str) -> Any:
     return json.loads((folder / name).read_text(encoding="utf-8"))
 
 
-def put_keys(office: Office, kept: dict[str, Any]) -> None:
+def put_keys(context: Context, kept: dict[str, Any]) -> None:
     """Write an export's keys as a release that ran here left them, by plain commands."""
     for name, one in kept.items():
         key, content = f"assay:{{{NAME}}}:{name}", one["content"]
         match one["type"]:
             case "hash":
-                office.state.hset(key, mapping=content)
+                context.state.hset(key, mapping=content)
             case "list":
-                office.state.rpush(key, *content)
+                context.state.rpush(key, *content)
             case "set":
-                office.state.sadd(key, *content)
+                context.state.sadd(key, *content)
             case "stream":
                 for entry, fields in content:
-                    office.state.xadd(key, fields, id=entry)
+                    context.state.xadd(key, fields, id=entry)
             case _:
-                office.state.set(key, content)
-    office.enter(NAME)
+                context.state.set(key, content)
+    context.enter(NAME)
 
 
 def everything(db: Redis) -> dict[str, Any]:
@@ -76,20 +76,20 @@ def is_close(a: Any, b: Any) -> bool:
 @pytest.mark.parametrize("way", ["imported", "left behind"])
 @pytest.mark.parametrize("folder", VERSIONS, ids=lambda folder: folder.name)
 def test_what_a_release_stored_is_told_as_it_told_it(
-    office: Office, folder: Path, way: str
+    context: Context, folder: Path, way: str
 ) -> None:
     exported, recorded = stored(folder, "export.json"), stored(folder, "told.json")
     if way == "imported":
-        header = take_over(office, folder / "export.json", folder / "pool.arrow")
+        header = take_over(context, folder / "export.json", folder / "pool.arrow")
     else:
-        put_keys(office, exported["kept"])
-        header = office.header(NAME)
-        office.settings.pools.mkdir()
-        pool = office.settings.pools / Path(header.pool_file).name
+        put_keys(context, exported["kept"])
+        header = context.header(NAME)
+        context.settings.pools.mkdir()
+        pool = context.settings.pools / Path(header.pool_file).name
         pool.write_bytes((folder / "pool.arrow").read_bytes())
-    ledger = office.ledger(NAME)
+    ledger = context.ledger(NAME)
 
-    found = told(office, NAME, reopen(header, office.settings.pools), ledger)
+    found = told(context, NAME, reopen(header, context.settings.pools), ledger)
 
     assert is_close(found, recorded)
     by_item = {record["item"]: record for record in exported["records"]}
@@ -125,7 +125,7 @@ NEWER = [newer_export, newer_header, newer_record, newer_plan]
 
 @pytest.mark.parametrize("newer", NEWER, ids=lambda newer: newer.__name__)
 def test_an_export_with_something_of_a_newer_release_is_refused_and_nothing_is_written(
-    office: Office, tmp_path: Path, newer: Any
+    context: Context, tmp_path: Path, newer: Any
 ) -> None:
     exported = stored(VERSIONS[-1], "export.json")
     newer(exported)
@@ -133,30 +133,30 @@ def test_an_export_with_something_of_a_newer_release_is_refused_and_nothing_is_w
     file.write_text(json.dumps(exported), encoding="utf-8")
 
     with pytest.raises(AssayError, match=r"newer Assay.*upgrade"):
-        take_over(office, file, VERSIONS[-1] / "pool.arrow")
+        take_over(context, file, VERSIONS[-1] / "pool.arrow")
 
-    assert everything(office.state) == {}
-    assert not office.settings.pools.exists()
+    assert everything(context.state) == {}
+    assert not context.settings.pools.exists()
 
 
 @pytest.mark.parametrize("newer", NEWER[1:], ids=lambda newer: newer.__name__)
 def test_what_a_newer_release_keeps_here_is_left_alone_and_holds_up_nobody(
-    office: Office, tmp_path: Path, newer: Any
+    context: Context, tmp_path: Path, newer: Any
 ) -> None:
     exported = stored(VERSIONS[-1], "export.json")
     newer(exported)
-    put_keys(office, exported["kept"])
-    office.enter("other")
-    before = everything(office.state)
+    put_keys(context, exported["kept"])
+    context.enter("other")
+    before = everything(context.state)
 
-    look_around(office, 0)
-    open_office(office)
+    look_around(context, 0)
+    open_context(context)
     advance(NAME)
 
-    after = everything(office.state)
+    after = everything(context.state)
     moved = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
     ours = {key.removeprefix(f"assay:{{{NAME}}}:") for key in moved if f"{{{NAME}}}" in key}
     assert ours <= {"meta", "notes", "counters", "notices", "noticed"}
-    assert office.state.exists("rq:job:advance-other-0")
+    assert context.state.exists("rq:job:advance-other-0")
     if newer is not newer_record:  # a finished assessment's records are read by the next sweep
-        assert "newer Assay" in office.ledger(NAME).notes()["error"]
+        assert "newer Assay" in context.ledger(NAME).notes()["error"]

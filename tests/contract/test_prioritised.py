@@ -240,7 +240,7 @@ def test_a_lost_answer_leaves_a_doubt_that_putting_again_ends(
 
 
 def test_the_settings_are_put_back_also_twice_and_after_a_crash(world: World) -> None:
-    world.desk.hand_back({**world.desk.settings(), "sampling": "Sequential sampling"})
+    world.desk.restore_settings({**world.desk.settings(), "sampling": "Sequential sampling"})
     world.full.asked("PATCH", "", {"model_version": "v1", "show_collab_predictions": True})
     before = world.full.settings()
     theirs = world.desk.settings()
@@ -249,7 +249,7 @@ def test_the_settings_are_put_back_also_twice_and_after_a_crash(world: World) ->
     again = world.another()
     assert again.settings()["model_version"] == ""  # a ranking is no setting of theirs
     for _ in range(2):
-        again.hand_back(theirs)
+        again.restore_settings(theirs)
         assert world.full.settings() == before
         assert world.full.rankings() == []
 
@@ -257,7 +257,7 @@ def test_the_settings_are_put_back_also_twice_and_after_a_crash(world: World) ->
 def test_a_version_that_was_deleted_meanwhile_is_not_missed(world: World) -> None:
     theirs = world.desk.settings() | {"model_version": "v1"}
     world.full.asked("DELETE", "model-versions/", {"model_version": "v1"})
-    world.desk.hand_back(theirs)
+    world.desk.restore_settings(theirs)
     assert not world.full.settings()["model_version"]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from connector.tethered import tied
+from connector.supervised import tied
 from tests.live.service import eventually
 from tests.processes import free_port
 from worker.service.embedded import find_binary

@@ -14,7 +14,7 @@ from connector.local import LabelStudioServer
 from tests.deploy.guarded import DEPLOY, Guarded, guarded_server
 from tests.live.pools import SignUp, insects, label_until_stopped
 from tests.live.service import eventually, service
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.service.server import check, connect
 from worker.store.settings import Settings
 
@@ -57,13 +57,13 @@ def test_a_whole_assessment_passes_without_one_refusal(
     secret.write_text(guarded.url + "\n")
     more = {"REDIS_URL_FILE": str(secret)}
     with service(tmp_path / "home", label_studio, more) as running:
-        running._office = Office(Settings(running.home, None, None), guarded.url)
+        running._context = Context(Settings(running.home, None, None), guarded.url)
         running.spawn_all("--workers", "2")
         project = running.begin(trial.plan)
         running.json("pause", trial.assessment)
         running.json("resume", trial.assessment)
         label_until_stopped(running, trial, project, annotator())
-        eventually(lambda: running.office.ledger(trial.assessment).notes().get("told_desk"))
+        eventually(lambda: running.context.ledger(trial.assessment).notes().get("told_desk"))
         assert "REDIS_URL from a file" in running.run("doctor").out
         for command in ("status", "export", "replay"):
             assert running.run(command, trial.assessment).code == 0

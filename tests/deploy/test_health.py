@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from connector.tethered import tied
+from connector.supervised import tied
 from tests.live.service import eventually
 from tests.processes import free_port
 

@@ -20,16 +20,16 @@ import httpx
 import pytest
 import yaml
 
-from connector.tethered import tied
+from connector.supervised import tied
 from tests.deploy.test_alerts import ALERTS, documented
 from tests.live.service import PATIENCE_S, Service, eventually
 from tests.machine import needs
 from tests.processes import free_port
 from tests.test_monitoring import RULES
 from tests.web.site import TOKEN, Begun, begin
+from worker.service.context import Context
 from worker.service.counters import count_turn
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.store.settings import Settings
 
 # Nobody listens there, so that turns of the real worker fail.
@@ -117,7 +117,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
     }
     with server(home, None) as url:
         found = Service(
-            home, dict(os.environ) | more, _office=Office(Settings(home, None, None), url)
+            home, dict(os.environ) | more, _context=Context(Settings(home, None, None), url)
         )
         try:
             yield found
@@ -125,7 +125,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
             found.close()
 
 
-def break_things(office: Office, folder: Path) -> tuple[Begun, Begun, set[tuple[str, str]]]:
+def break_things(context: Context, folder: Path) -> tuple[Begun, Begun, set[tuple[str, str]]]:
     """One assessment for each fault that there can be, and one that is well.
 
     Returns:
@@ -133,18 +133,18 @@ def break_things(office: Office, folder: Path) -> tuple[Begun, Begun, set[tuple[
         those of turns, with the assessments that they name.
     """
     begun = {
-        name: begin(office, folder / name, name)
+        name: begin(context, folder / name, name)
         for name in ("well", "slow", "damaged", "unread", "hookless", "behind", "idle")
     }
     begun["idle"].desk.now_us -= 2 * DAY_US
     for name in ("well", "hookless", "idle"):
         begun[name].label()
-    office.enter("empty")  # no turn of it was ever taken
-    office.ledger("empty").begin(replace(begun["well"].header, assessment="empty"))
+    context.enter("empty")  # no turn of it was ever taken
+    context.ledger("empty").begin(replace(begun["well"].header, assessment="empty"))
     begun["unread"].ledger.note(polled_at=int(time.time()) - 130)
-    office.state.hset("assay:{hookless}:counters", "webhook_at", time.time() - 400)
-    office.wake("behind")
-    office.state.hset("assay:{damaged}:meta", "header", "no header")
+    context.state.hset("assay:{hookless}:counters", "webhook_at", time.time() - 400)
+    context.wake("behind")
+    context.state.hset("assay:{damaged}:meta", "header", "no header")
     return (
         begun["well"],
         begun["slow"],
@@ -167,8 +167,8 @@ def break_things(office: Office, folder: Path) -> tuple[Begun, Begun, set[tuple[
 def test_every_alert_fires_once_in_a_prometheus_that_scrapes_us_and_ends_with_its_cause(
     service: Service, tmp_path: Path
 ) -> None:
-    office, port = service.office, free_port()
-    well, slow, due = break_things(office, tmp_path)
+    context, port = service.context, free_port()
+    well, slow, due = break_things(context, tmp_path)
     receiver = service.spawn(
         "serve", "--port", str(port), "--public-url", "https://assay.example.org"
     )
@@ -188,16 +188,16 @@ def test_every_alert_fires_once_in_a_prometheus_that_scrapes_us_and_ends_with_it
 
     def turn() -> None:
         well.turn()
-        count_turn(office.state, slow.id, 8.0, 0)
+        count_turn(context.state, slow.id, 8.0, 0)
 
     with prometheus(tmp_path, f"127.0.0.1:{port}") as watching:
         eventually(lambda: watching.health() == ["up"])
         wait_for(watching, due, turn)
         assert well.id not in {assessment for _, assessment in fired}
 
-        for name in office.ids():
+        for name in context.ids():
             if name != well.id:
-                office.forget(name)
+                context.forget(name)
         service.spawn("watch", "--every", "0.5")
         service.spawn("worker")
         # No turns of ours beside: the watcher would leave what they had read to its next round.

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from connector.tethered import tied
+from connector.supervised import tied
 from tests.deploy.guarded import guarded_server
 from tests.deploy.image import Image
 from tests.live.service import eventually

@@ -20,8 +20,8 @@ from worker.errors import AssayError
 from worker.pool import open_pool
 from worker.pool.storing import HEADER_KEY, sha256_of
 from worker.report.status import status_of
+from worker.service.context import INDEX, Context
 from worker.service.embedded import server
-from worker.service.office import INDEX, Office
 from worker.setup.exported import check_items, read_export
 from worker.setup.moving import take_over
 from worker.store.records import load
@@ -77,38 +77,40 @@ def state(data: bytes) -> None:
         kept = json.loads(data)
     except (ValueError, RecursionError):
         return
-    office = _office()
-    sound, *_ = office.ids()
-    office.enter("fuzz")
-    _plant(office, kept if isinstance(kept, dict) else {})
+    context = _context()
+    sound, *_ = context.ids()
+    context.enter("fuzz")
+    _plant(context, kept if isinstance(kept, dict) else {})
     try:
-        look_around(office, 0)
-        sight = Sight(office)
+        look_around(context, 0)
+        sight = Sight(context)
         crew = sight.crew()
-        for name, seen in office.each(lambda one: (sight.traffic(one, crew), _status(office, one))):
+        for name, seen in context.each(
+            lambda one: (sight.traffic(one, crew), _status(context, one))
+        ):
             if isinstance(seen, AssayError):
                 is_told(seen)
                 assert name != sound, seen
     finally:
-        office.state.srem(INDEX, "fuzz")
-        if keys := keys_of(office.state, "fuzz"):
-            office.state.delete(*keys)
+        context.state.srem(INDEX, "fuzz")
+        if keys := keys_of(context.state, "fuzz"):
+            context.state.delete(*keys)
 
 
-def _status(office: Office, assessment: str) -> str:
-    return json.dumps(status_of(office, assessment).as_json())
+def _status(context: Context, assessment: str) -> str:
+    return json.dumps(status_of(context, assessment).as_json())
 
 
-def _plant(office: Office, kept: dict[str, Any]) -> None:
+def _plant(context: Context, kept: dict[str, Any]) -> None:
     """Write what can be written, as it is."""
     for name, one in kept.items():
         key, content = f"assay:{{fuzz}}:{_text(name)}", one
         if isinstance(one, dict) and one:
-            office.state.hset(key, mapping={_text(k): _text(v) for k, v in one.items()})
+            context.state.hset(key, mapping={_text(k): _text(v) for k, v in one.items()})
         elif isinstance(one, list) and one:
-            office.state.rpush(key, *map(_text, one))
+            context.state.rpush(key, *map(_text, one))
         else:
-            office.state.set(key, _text(content))
+            context.state.set(key, _text(content))
 
 
 def _text(value: Any) -> str:
@@ -124,16 +126,16 @@ def _rows() -> pa.Table:
 
 
 @cache
-def _office() -> Office:
+def _context() -> Context:
     """A server of its own with one sound assessment, until this process ends."""
     opened = ExitStack()
     atexit.register(opened.close)
     home = Path(opened.enter_context(tempfile.TemporaryDirectory()))
     url = opened.enter_context(server(home, None))
-    office = Office(Settings(home, url, None), url)
-    opened.callback(office.close)
-    take_over(office, EXPORT, POOL)
-    return office
+    context = Context(Settings(home, url, None), url)
+    opened.callback(context.close)
+    take_over(context, EXPORT, POOL)
+    return context
 
 
 def good_export() -> Any:

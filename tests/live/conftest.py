@@ -24,5 +24,5 @@ def up(
 def running(up: Service) -> Iterator[Service]:
     """What is `up`; afterwards it asks Label Studio for nothing that this test began."""
     yield up
-    for assessment in up.office.ids():
-        up.office.forget(assessment)
+    for assessment in up.context.ids():
+        up.context.forget(assessment)

@@ -111,7 +111,7 @@ def label_until_stopped(
     service: Service, trial: Trial, project: int, person: Annotator, most: int = 40
 ) -> None:
     """Answer what the queue offers until the assessment stops; it must within `most` labels."""
-    ledger = service.office.ledger(trial.assessment)
+    ledger = service.context.ledger(trial.assessment)
 
     def task_or_stop() -> Json | Literal["stopped"] | None:
         task = person.next_task(project)
@@ -186,7 +186,7 @@ def kept_tally(service: Service, trial: Trial) -> Counter[tuple[str, str]]:
     """How often each class was said of each predicted one, by the ledger's tally."""
     classes = sorted(set(trial.predicted.values()) | set(trial.truth.values()))
     counts: Counter[tuple[str, str]] = Counter()
-    for key, count in service.office.ledger(trial.assessment).standing().tally.items():
+    for key, count in service.context.ledger(trial.assessment).standing().tally.items():
         *_, number, label = key.split(":", 3)
         counts[classes[int(number)], label] += count
     return counts

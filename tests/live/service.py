@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from connector.local import LabelStudioServer
-from connector.tethered import tied
+from connector.supervised import tied
 from tests import commands
 from tests.commands import Said
 from worker.report.status import status_of
+from worker.service.context import Context
 from worker.service.embedded import embedded_url
-from worker.service.office import Office
 from worker.store.records import Record, load
 from worker.store.rules import Rules
 from worker.store.settings import Settings
@@ -41,7 +41,7 @@ class Service:
     home: Path
     env: dict[str, str]
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    _office: Office | None = None
+    _context: Context | None = None
 
     # --- processes ---------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ class Service:
         """Start `assay up` and wait until all its processes run."""
         process = self.spawn("up", "--port", "0", "--every", "1", *options)
         eventually(lambda: "worker-1" in self.pids())
-        eventually(lambda: self.office.state.get("assay:receiver"))
+        eventually(lambda: self.context.state.get("assay:receiver"))
         return process
 
     def pids(self) -> dict[str, int]:
@@ -96,28 +96,28 @@ class Service:
 
     def close(self) -> None:
         """End everything, the newest first."""
-        if self._office is not None:
-            self._office.close()
+        if self._context is not None:
+            self._context.close()
         for process in reversed(list(self.processes)):
             self.end(process)
 
     # --- what it knows -----------------------------------------------------------------------
 
     @property
-    def office(self) -> Office:
+    def context(self) -> Context:
         """Our own connection to the server that the processes started."""
-        if self._office is None:
+        if self._context is None:
             eventually(lambda: (self.home / "valkey").exists())
-            self._office = Office(Settings(self.home, None, None), embedded_url(self.home))
-        return self._office
+            self._context = Context(Settings(self.home, None, None), embedded_url(self.home))
+        return self._context
 
     def status(self, assessment: str) -> Json:
         """Where an assessment stands."""
-        return status_of(self.office, assessment).as_json()
+        return status_of(self.context, assessment).as_json()
 
     def labels(self, assessment: str) -> int:
         """How many items have an outcome."""
-        return int(sum(self.office.ledger(assessment).standing().tally.values()))
+        return int(sum(self.context.ledger(assessment).standing().tally.values()))
 
     def state_of(self, assessment: str, item: str) -> str:
         """Where one item is on its way: intended, open, labelled, ..."""
@@ -125,12 +125,12 @@ class Service:
 
     def records(self, assessment: str) -> dict[str, Record]:
         """All claimed items with their tasks, judgements and outcomes."""
-        records = (load(text) for text in self.office.ledger(assessment).every_record())
+        records = (load(text) for text in self.context.ledger(assessment).every_record())
         return {record.item: record for record in records}
 
     def decision_file(self, assessment: str) -> Json:
         """What stands in decision.json."""
-        path = self.office.folder(assessment) / "decision.json"
+        path = self.context.folder(assessment) / "decision.json"
         value: Json = json.loads(path.read_text(encoding="utf-8"))
         return value
 

@@ -67,7 +67,7 @@ def test_a_wrong_token_is_refused_and_nothing_is_begun(running: Service, tmp_pat
 
     for said in fails(running, "start", str(trial.plan), LABEL_STUDIO_API_KEY="0" * 40):
         assert_is_one_sentence(said, "refused the token", "LABEL_STUDIO_API_KEY")
-    assert trial.assessment not in running.office.ids()
+    assert trial.assessment not in running.context.ids()
 
 
 def test_a_project_that_is_not_there_is_named(running: Service, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_project_that_is_not_there_is_named(running: Service, tmp_path: Path) 
 
     for said in fails(running, "start", str(trial.plan)):
         assert_is_one_sentence(said, "project 987654", "label_studio.project")
-    assert trial.assessment not in running.office.ids()
+    assert trial.assessment not in running.context.ids()
 
 
 def test_a_project_with_tasks_is_left_alone(
@@ -202,7 +202,7 @@ def test_an_address_where_label_studio_is_not_is_an_error_of_start(
         assert_is_one_sentence(said, nobody, "did not answer")
     for said in fails(running, "start", str(trial.plan), LABEL_STUDIO_URL=page):
         assert_is_one_sentence(said, page, "not Label Studio")
-    assert trial.assessment not in running.office.ids()
+    assert trial.assessment not in running.context.ids()
 
 
 def test_what_failed_once_can_be_started_when_it_is_mended(

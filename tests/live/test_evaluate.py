@@ -50,7 +50,7 @@ def test_three_people_rate_films_until_the_distance_is_known(
     project = running.begin(plan)
     assert '<Rating name="answer"' in project_of(label_studio, project)["label_config"]
     people = [annotator() for _ in range(N_PEOPLE)]
-    ledger = running.office.ledger(name)
+    ledger = running.context.ledger(name)
 
     rate_until_stopped(people, project, lambda: ledger.standing().status == "stopped")
 

@@ -26,7 +26,7 @@ Json = dict[str, Any]
 
 def label_until_stopped(service: Service, full: Full, name: str, person: Annotator) -> list[int]:
     """Answer what is ranked until the assessment stops; return the tasks that were labelled."""
-    ledger, done = service.office.ledger(name), list[int]()
+    ledger, done = service.context.ledger(name), list[int]()
 
     def task_or_stop() -> Json | Literal["stopped"] | None:
         if ledger.standing().status == "stopped":
@@ -48,7 +48,7 @@ def label_until_stopped(service: Service, full: Full, name: str, person: Annotat
 
 def given_back(service: Service, full: Full, name: str) -> Callable[[], bool]:
     """Whether nothing of ours orders the project any more."""
-    notes = service.office.ledger(name).notes
+    notes = service.context.ledger(name).notes
     return lambda: not full.rankings() and not notes().get("settings_before")
 
 
@@ -120,7 +120,7 @@ def test_a_task_that_is_labelled_out_of_order_counts_when_it_is_its_turn(
     for task in reversed(full.tasks):  # by hand, in the Data Manager
         full.answer(ada, task)
 
-    ledger = running.office.ledger(name)
+    ledger = running.context.ledger(name)
     eventually(lambda: ledger.standing().status == "stopped")
     assert running.labels(name) == len(full.tasks)
     assert running.json("status", name)["decision"]["is_certain"] is True
@@ -196,7 +196,7 @@ def test_chosen_tasks_of_a_full_project_are_copied_and_the_project_stays_as_it_i
     copies = running.begin(path)
 
     assert copies != full.project
-    ledger = running.office.ledger(name)
+    ledger = running.context.ledger(name)
     texts = {}
     while ledger.standing().status != "stopped":
         task = eventually(lambda: ada.next_task(copies) or ledger.standing().status == "stopped")
@@ -227,7 +227,7 @@ def test_annotations_drawn_at_random_count_as_labels_of_the_sample(
 
     running.begin(path)
 
-    eventually(lambda: running.office.ledger(name).standing().status == "stopped")
+    eventually(lambda: running.context.ledger(name).standing().status == "stopped")
     decision = running.json("status", name)["decision"]
     assert decision["is_certain"] is True
     assert decision["labels"] == 0
@@ -292,15 +292,15 @@ def test_a_project_that_goes_on_does_not_change_the_assessment(
     path = plan_of(tmp_path, full, more=IN_ORDER)
     name = load_plan(path).assessment
     running.begin(path)
-    pool_hash = running.office.header(name).pool_hash
+    pool_hash = running.context.header(name).pool_hash
     full.asked("POST", "import", [{"data": {"text": "new"}}])
     full.answer(annotator(), full.tasks[0])
 
     said = running.run("start", str(path))
     assert (said.code, "was started already" in said.err) == (1, True)
-    assert running.office.header(name).pool_hash == pool_hash
+    assert running.context.header(name).pool_hash == pool_hash
     assert running.run("stop", name).code == 0
     assert running.run("resume", name, "--more", "1").code == 0
     assert running.run("stop", name).code == 0
     eventually(given_back(running, full, name))
-    assert json.loads(running.office.header(name).plan)["pool"]["project"] == full.project
+    assert json.loads(running.context.header(name).plan)["pool"]["project"] == full.project

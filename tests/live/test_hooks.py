@@ -25,7 +25,7 @@ def test_a_deleted_webhook_is_missed_and_set_again_at_the_next_start(
         eventually((at_work.home / "valkey" / "socket").exists)
         project = at_work.begin(trial.plan)
         port = str(free_port())  # the same at each start, as an address that people gave it
-        ledger = at_work.office.ledger(trial.assessment)
+        ledger = at_work.context.ledger(trial.assessment)
         for start in range(3):
             receiver = at_work.spawn("serve", "--port", port)
             found = eventually(lambda: client.webhooks.list(project=str(project)))

@@ -67,8 +67,8 @@ def assert_nothing_is_lost_or_doubled(
     claimed = set(at_work.records(trial.assessment))
     assert (len(shown), len(claimed)) == (3, 6 if is_lost else 3)
     assert proxy.imports == 1
-    at_work.office.ledger(trial.assessment).doubt(range(3), 0)
-    at_work.office.wake(trial.assessment)
+    at_work.context.ledger(trial.assessment).doubt(range(3), 0)
+    at_work.context.wake(trial.assessment)
     eventually(lambda: all(r.tasks for r in at_work.records(trial.assessment).values()))
     assert proxy.imports == (2 if is_lost else 1)
     assert_no_item_twice(studio, project, claimed)
@@ -140,7 +140,7 @@ def test_after_valkey_and_a_worker_were_killed_mid_run_the_tally_is_that_of_labe
         busy = [people.submit(label_until, done, trial, project, annotator()) for _ in range(2)]
         try:
             wait_for_more_labels(up, trial, 4, busy)
-            os.kill(int(up.office.state.info()["process_id"]), signal.SIGKILL)
+            os.kill(int(up.context.state.info()["process_id"]), signal.SIGKILL)
             wait_for_more_labels(up, trial, 4, busy)
             os.kill(up.pids()["worker-1"], signal.SIGKILL)
             wait_for_more_labels(up, trial, 4, busy)
@@ -214,7 +214,7 @@ def test_while_label_studio_is_away_nothing_is_lost_and_the_status_says_so(
             trial.answer(ada, project)
             eventually(lambda: up.labels(name) == 3)
             # What was being imported when it went away is looked up once that is surely over.
-            ledger = up.office.ledger(name)
+            ledger = up.context.ledger(name)
             eventually(
                 lambda: all(u.tasks for u in ledger.standing().unsettled.values()),
                 PATIENCE_S + CUT_MS / 1000,

@@ -41,7 +41,7 @@ def test_an_exported_assessment_goes_on_elsewhere_with_everything_that_was_kept(
     with service(tmp_path / "there", label_studio) as there:
         there.spawn_all()
         assert there.run("import", str(file)).code == 1  # without its pool
-        assert name not in there.office.ids()
+        assert name not in there.context.ids()
 
         newer = tmp_path / "newer.json"
         newer.write_text(json.dumps(kept | {"version": 99}), encoding="utf-8")
@@ -53,7 +53,7 @@ def test_an_exported_assessment_goes_on_elsewhere_with_everything_that_was_kept(
         assert (said.code, "is not whole" in said.err) == (1, True)
         half.write_text("not JSON", encoding="utf-8")
         assert "is no JSON" in there.run("import", str(half)).err
-        assert name not in there.office.ids()
+        assert name not in there.context.ids()
 
         found = there.json("import", str(file), "--pool", str(moved))
         assert found == {"assessment": name, "project": project, "status": "paused"}

@@ -39,7 +39,7 @@ def test_an_assessment_goes_on_to_its_decision_and_a_late_label_is_reviewed(
     assert (status["status"], status["decision"]["reason"]) == ("stopped", "answered")
     assert status["decision"]["chosen"] == [ALWAYS_WRONG]
     assert status["decision"]["confidence"] >= 0.9
-    ledger = running.office.ledger(trial.assessment)
+    ledger = running.context.ledger(trial.assessment)
     eventually(lambda: ledger.notes().get("told_desk"))
     file = running.decision_file(trial.assessment)
     assert {**file, "reviews": []} == {**status["decision"], "reviews": []}
@@ -70,7 +70,7 @@ def test_an_assessment_goes_on_to_its_decision_and_a_late_label_is_reviewed(
 
 def _published_with(running: Service, assessment: str, labels: int) -> int:
     """How many decisions there are, once the last one is of so many labels; else 0."""
-    decisions = [json.loads(text) for text in running.office.ledger(assessment).decisions()]
+    decisions = [json.loads(text) for text in running.context.ledger(assessment).decisions()]
     return len(decisions) if decisions[-1]["labels"] == labels else 0
 
 
@@ -240,7 +240,7 @@ def test_pause_empties_the_queue_and_resume_fills_it_and_a_stop_by_hand_ends_it(
     eventually(lambda: running.labels(name) == 2)
 
     assert running.json("stop", name)["status"] == "stopped"
-    eventually(lambda: running.office.ledger(name).notes().get("told_desk"))
+    eventually(lambda: running.context.ledger(name).notes().get("told_desk"))
     decision = running.decision_file(name)
     assert (decision["reason"], decision["is_conclusive"]) == ("by hand", False)
     assert decision["labels"] == 2

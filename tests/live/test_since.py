@@ -88,4 +88,4 @@ def test_an_export_on_the_same_disk_does_as_well_and_an_unknown_one_is_said(
     three = continuing(insects(tmp_path, stop=STOP), "nobody-knows")
     said = running.run("start", str(three.plan))
     assert (said.code, "There is no assessment 'nobody-knows' here" in said.err) == (1, True)
-    assert three.assessment not in running.office.ids()
+    assert three.assessment not in running.context.ids()

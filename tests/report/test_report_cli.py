@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from tests.promises.world import small_assessment
 from worker.cli.main import cli
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.store.settings import Settings
 
 
@@ -25,12 +25,12 @@ def assay(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     header = small_assessment(tmp_path, "{mrr: {threshold: 1, confidence: 0.999}}")[1]
     with server(home, None) as url:
-        office = Office(Settings(home, None, None), url)
+        context = Context(Settings(home, None, None), url)
         for name in ("one", "two"):
             plan = json.dumps(json.loads(header.plan) | {"assessment": name})
-            office.ledger(name).begin(replace(header, assessment=name, plan=plan))
-            office.enter(name)
-        office.close()
+            context.ledger(name).begin(replace(header, assessment=name, plan=plan))
+            context.enter(name)
+        context.close()
         yield lambda *arguments: CliRunner().invoke(cli, ["report", *arguments])
 
 
@@ -89,7 +89,7 @@ def test_wrong_use_and_unknown_names_are_one_message(assay, arguments, code, sai
 def test_a_report_begins_without_what_it_seldom_needs() -> None:
     """Half a second of imports, of the two seconds that a report may take."""
     heavy = "('scipy.stats', 'pandas', 'jax', 'numpyro', 'label_studio_sdk', 'httpx')"
-    loads = "import sys, worker.report.making, worker.report.page, worker.service.office"
+    loads = "import sys, worker.report.making, worker.report.page, worker.service.context"
     said = subprocess.run(
         [sys.executable, "-c", f"{loads}; print([m for m in {heavy} if m in sys.modules])"],
         capture_output=True,

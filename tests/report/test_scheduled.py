@@ -24,7 +24,7 @@ from worker.plan import Plan, stored_plan
 from worker.report import making
 from worker.report.index import entries, is_report_file
 from worker.report.scheduled import due, reports_folder
-from worker.service.office import INDEX, QUEUE, Office
+from worker.service.context import INDEX, QUEUE, Context
 from worker.store import Header, MemoryLedger, Standing
 from worker.store.settings import Settings
 from worker.watcher import AGAIN_S, look_around, tend
@@ -40,32 +40,32 @@ def small(tmp_path_factory) -> Header:
 
 
 @pytest.fixture
-def office(tmp_path, valkey_url) -> Iterator[Office]:
-    office = Office(Settings(tmp_path / "home", None, None), valkey_url)
-    yield office
-    office.close()
+def context(tmp_path, valkey_url) -> Iterator[Context]:
+    context = Context(Settings(tmp_path / "home", None, None), valkey_url)
+    yield context
+    context.close()
 
 
 @pytest.fixture
-def queue(office) -> Iterator[Queue]:
-    queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
+def queue(context) -> Iterator[Queue]:
+    queue = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer)
     queue.empty()
     yield queue
     queue.empty()
 
 
 @pytest.fixture
-def begin(office, small, assessment_id) -> Iterator[Begin]:
+def begin(context, small, assessment_id) -> Iterator[Begin]:
     """Begin an assessment of the small pool `hours` ago, with these parts of a plan."""
 
     def begin_one(hours: float, **parts: Any) -> Header:
         header = planned(small, assessment_id, hours, **parts)
-        office.ledger(assessment_id).begin(header)
-        office.enter(assessment_id)
+        context.ledger(assessment_id).begin(header)
+        context.enter(assessment_id)
         return header
 
     yield begin_one
-    office.state.srem(INDEX, assessment_id)
+    context.state.srem(INDEX, assessment_id)
 
 
 def planned(small: Header, assessment: str, hours: float, **parts: Any) -> Header:
@@ -79,8 +79,8 @@ def planned(small: Header, assessment: str, hours: float, **parts: Any) -> Heade
     )
 
 
-def due_now(office: Office, header: Header) -> int | None:
-    standing = office.ledger(header.assessment).standing()
+def due_now(context: Context, header: Header) -> int | None:
+    standing = context.ledger(header.assessment).standing()
     slot = due(stored_plan(header.plan), header, standing, datetime.now(UTC))
     return None if slot is None else slot.number
 
@@ -89,20 +89,20 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("index"))
 
 
-def watch_and_work(office: Office, assessment: str, now: float | None = None) -> None:
+def watch_and_work(context: Context, assessment: str, now: float | None = None) -> None:
     """One round of the watcher, and a worker that does what it asked for."""
-    ledger = office.ledger(assessment)
-    tend(office, ledger, ledger.standing(), now or time.time())
-    jobs.work(office, burst=True)
+    ledger = context.ledger(assessment)
+    tend(context, ledger, ledger.standing(), now or time.time())
+    jobs.work(context, burst=True)
 
 
-def test_slots_that_were_missed_are_made_up_by_one_report(office, begin, queue):
+def test_slots_that_were_missed_are_made_up_by_one_report(context, begin, queue):
     header = begin(50.2, report=HOURLY)
     for _ in range(3):
-        watch_and_work(office, header.assessment)
+        watch_and_work(context, header.assessment)
 
-    folder = reports_folder(office, header)
-    assert folder == office.folder(header.assessment) / "reports"
+    folder = reports_folder(context, header)
+    assert folder == context.folder(header.assessment) / "reports"
     (entry,) = entries(folder)
     slot = datetime.fromisoformat(header.started_at) + timedelta(hours=50)
     stem = f"{header.assessment}-{slot:%Y%m%dT%H%M%SZ}"
@@ -111,28 +111,28 @@ def test_slots_that_were_missed_are_made_up_by_one_report(office, begin, queue):
     assert all(is_report_file(header.assessment, name) for name in files(folder))
 
 
-def test_without_a_schedule_and_before_the_first_slot_nothing_is_made(office, begin, queue):
+def test_without_a_schedule_and_before_the_first_slot_nothing_is_made(context, begin, queue):
     header = begin(0.5, report=HOURLY)
-    watch_and_work(office, header.assessment)
-    assert due_now(office, header) is None
-    assert not reports_folder(office, header).exists()
+    watch_and_work(context, header.assessment)
+    assert due_now(context, header) is None
+    assert not reports_folder(context, header).exists()
     unplanned = planned(header, header.assessment, 100, report={})
-    assert due_now(office, unplanned) is None
+    assert due_now(context, unplanned) is None
 
 
-def test_of_many_who_make_the_report_of_a_slot_at_once_one_does(office, begin):
+def test_of_many_who_make_the_report_of_a_slot_at_once_one_does(context, begin):
     header = begin(1.2, report=HOURLY)
-    number = due_now(office, header)
-    made = in_parallel(4, lambda _: making.make_scheduled(office, header.assessment, number))
+    number = due_now(context, header)
+    made = in_parallel(4, lambda _: making.make_scheduled(context, header.assessment, number))
     assert sum(path is not None for path in made) == 1
-    assert due_now(office, header) is None
-    assert making.make_scheduled(office, header.assessment, number) is None
+    assert due_now(context, header) is None
+    assert making.make_scheduled(context, header.assessment, number) is None
 
 
 @pytest.mark.parametrize("dies_in", ["making.gather", "page.write_report", "making.write_index"])
-def test_who_dies_on_the_way_leaves_the_slot_to_the_next_one(office, begin, monkeypatch, dies_in):
+def test_who_dies_on_the_way_leaves_the_slot_to_the_next_one(context, begin, monkeypatch, dies_in):
     header = begin(1.2, report=HOURLY)
-    number = due_now(office, header)
+    number = due_now(context, header)
 
     def dies(*_: object, **__: object) -> None:
         raise Killed
@@ -140,27 +140,27 @@ def test_who_dies_on_the_way_leaves_the_slot_to_the_next_one(office, begin, monk
     with monkeypatch.context() as killed:
         killed.setattr(f"worker.report.{dies_in}", dies)
         with pytest.raises(Killed):
-            making.make_scheduled(office, header.assessment, number)
-    assert due_now(office, header) is None, "it may still be at work"
+            making.make_scheduled(context, header.assessment, number)
+    assert due_now(context, header) is None, "it may still be at work"
 
-    ledger = office.ledger(header.assessment)
+    ledger = context.ledger(header.assessment)
     ledger.note(report_claim=f"{time.time() - 1:.0f} the dead one")
-    assert due_now(office, header) == number
-    assert making.make_scheduled(office, header.assessment, number) is not None
-    assert len(entries(reports_folder(office, header))) == 1
-    assert due_now(office, header) is None
+    assert due_now(context, header) == number
+    assert making.make_scheduled(context, header.assessment, number) is not None
+    assert len(entries(reports_folder(context, header))) == 1
+    assert due_now(context, header) is None
 
 
-def test_only_so_many_are_kept_and_those_of_others_are_left_alone(office, begin, tmp_path):
+def test_only_so_many_are_kept_and_those_of_others_are_left_alone(context, begin, tmp_path):
     header = begin(9.2, report={**HOURLY, "to": str(tmp_path / "all")})
-    folder = reports_folder(office, header)
+    folder = reports_folder(context, header)
     assert folder == tmp_path / "all"
     folder.mkdir()
     (folder / f"{header.assessment}-and-more-20200101T000000Z.html").touch()
     (folder / "notes.txt").touch()
     first = int(datetime.fromisoformat(header.started_at).timestamp())
     for n in range(1, 6):
-        making.make_scheduled(office, header.assessment, first + 3600 * n)
+        making.make_scheduled(context, header.assessment, first + 3600 * n)
 
     kept = entries(folder, header.assessment)
     assert len(kept) == 3
@@ -173,84 +173,84 @@ def test_only_so_many_are_kept_and_those_of_others_are_left_alone(office, begin,
     assert all(entry.html in index for entry in kept)
 
 
-def test_after_the_decision_there_is_one_more_report_and_then_none(office, begin, queue):
+def test_after_the_decision_there_is_one_more_report_and_then_none(context, begin, queue):
     header = begin(30.2, report=HOURLY)
-    ledger = office.ledger(header.assessment)
-    watch_and_work(office, header.assessment)
+    ledger = context.ledger(header.assessment)
+    watch_and_work(context, header.assessment)
     decided_at = datetime.now(UTC).isoformat(timespec="seconds")
     assert ledger.move("running", "stopped")
-    assert due_now(office, header) is None, "the decision was not noted yet"
+    assert due_now(context, header) is None, "the decision was not noted yet"
     ledger.note(decided_at=decided_at)
     for _ in range(2):
-        watch_and_work(office, header.assessment)
+        watch_and_work(context, header.assessment)
 
-    made = entries(reports_folder(office, header))
+    made = entries(reports_folder(context, header))
     assert len(made) == 2
     assert f"{datetime.fromisoformat(decided_at):%Y%m%dT%H%M%SZ}" in made[0].html
     ledger.move("stopped", "running")
-    assert due_now(office, header) is None, "the slot before the decision was made up for"
+    assert due_now(context, header) is None, "the slot before the decision was made up for"
 
 
-def test_a_report_that_cannot_be_written_is_noted_and_tried_again(office, begin, queue, tmp_path):
+def test_a_report_that_cannot_be_written_is_noted_and_tried_again(context, begin, queue, tmp_path):
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the folder should be")
     header = begin(1.2, report={**HOURLY, "to": str(blocked)})
-    ledger = office.ledger(header.assessment)
-    watch_and_work(office, header.assessment)
+    ledger = context.ledger(header.assessment)
+    watch_and_work(context, header.assessment)
     assert "no report could be made" in ledger.notes()["report_error"]
-    assert due_now(office, header) is None, "not again at once"
+    assert due_now(context, header) is None, "not again at once"
     assert len(queue) == 0
 
     blocked.unlink()
     ledger.note(report_claim="")
-    watch_and_work(office, header.assessment)
+    watch_and_work(context, header.assessment)
     assert len(entries(blocked)) == 1
     assert ledger.notes()["report_error"] == ""
 
 
-def test_a_job_that_rq_lost_is_asked_for_again(office, begin, queue):
+def test_a_job_that_rq_lost_is_asked_for_again(context, begin, queue):
     header = begin(1.2, report=HOURLY)
-    ledger, now = office.ledger(header.assessment), time.time()
+    ledger, now = context.ledger(header.assessment), time.time()
     for _ in range(3):
-        tend(office, ledger, ledger.standing(), now)
+        tend(context, ledger, ledger.standing(), now)
     (job,) = queue.job_ids
-    assert job.startswith(f"report-{header.assessment}-{due_now(office, header)}")
-    office.jobs.delete(queue.key)
-    tend(office, ledger, ledger.standing(), now + AGAIN_S)
+    assert job.startswith(f"report-{header.assessment}-{due_now(context, header)}")
+    context.jobs.delete(queue.key)
+    tend(context, ledger, ledger.standing(), now + AGAIN_S)
     assert len(queue) == 1
 
 
-def test_a_report_says_what_changed_since_the_one_before(office, begin):
+def test_a_report_says_what_changed_since_the_one_before(context, begin):
     header = begin(2.2, report=HOURLY)
     first = int(datetime.fromisoformat(header.started_at).timestamp())
     for n in (1, 2):
-        path = making.make_scheduled(office, header.assessment, first + 3600 * n)
+        path = making.make_scheduled(context, header.assessment, first + 3600 * n)
     assert path is not None
-    before, after = reversed(entries(reports_folder(office, header)))
+    before, after = reversed(entries(reports_folder(context, header)))
     told = json.loads(path.with_suffix(".json").read_text())
     assert after.html == path.name
     assert told["changes"]["made_at"] == before.made_at
 
 
-def test_who_wants_to_hear_of_reports_is_told_once_for_each(office, begin, queue):
+def test_who_wants_to_hear_of_reports_is_told_once_for_each(context, begin, queue):
     with receiver() as got:
         told = {"url": got.url, "kind": "slack", "on": ["report"], "allow_private": True}
         header = begin(1.2, report=HOURLY, notify=[told])
         for _ in range(4):
-            watch_and_work(office, header.assessment)
+            watch_and_work(context, header.assessment)
     (message,) = got.told
     assert message["text"].startswith(f"{header.assessment}: A new report (")
 
 
-def test_a_plan_of_another_release_does_not_end_the_watch_over_the_others(office, begin, request):
+def test_a_plan_of_another_release_does_not_end_the_watch_over_the_others(context, begin, request):
     header = begin(1.2, report=HOURLY)
-    request.addfinalizer(lambda: office.forget("a-newer"))
-    office.ledger("a-newer").begin(replace(header, plan='{"assessment": "x", "unheard": "of"}'))
-    office.enter("a-newer")
-    look_around(office, 0)
-    assert [name for name, _ in office.each(office.header)] == ["a-newer", header.assessment]
-    assert office.ledger(header.assessment).wakes() == 0
-    jobs = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer).job_ids
+    request.addfinalizer(lambda: context.forget("a-newer"))
+    context.ledger("a-newer").begin(replace(header, plan='{"assessment": "x", "unheard": "of"}'))
+    context.enter("a-newer")
+    look_around(context, 0)
+    assert [name for name, _ in context.each(context.header)] == ["a-newer", header.assessment]
+    assert context.ledger(header.assessment).wakes() == 0
+    jobs = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer).job_ids
     assert {f"advance-{name}-0" for name in ("a-newer", header.assessment)} <= set(jobs)
     assert any(job.startswith(f"report-{header.assessment}-") for job in jobs)
 

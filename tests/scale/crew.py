@@ -17,7 +17,7 @@ from pathlib import Path
 from rq import Queue
 from rq.registry import StartedJobRegistry
 
-from connector.tethered import tied
+from connector.supervised import tied
 from tests.bench.measuring import write_pool
 from tests.bench.turn import header_of
 from tests.live.service import eventually
@@ -25,7 +25,7 @@ from tests.scale.desk import ToldDesk
 from worker.assessment import assess, reopen
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.service.office import QUEUE, Office
+from worker.service.context import QUEUE, Context
 from worker.setup.replaying import unrepeated_choices
 from worker.store.records import load
 from worker.watcher import look_around
@@ -36,7 +36,7 @@ PATIENCE_S = 300.0
 _NEVER = "stop: {mrr: {confidence: 0.9999999}}\n"
 
 
-def begin_all(office: Office, folder: Path, n: int) -> list[str]:
+def begin_all(context: Context, folder: Path, n: int) -> list[str]:
     """Begin assessments whose pool lies where only `carry_pools` brings it; return their names."""
     plan = load_plan(write_pool(folder / "plan", 4, 200, "scale", _NEVER))
     work = assess(plan, compile_pool(plan, folder / "compiled"))
@@ -50,10 +50,10 @@ def begin_all(office: Office, folder: Path, n: int) -> list[str]:
             project=project,
             pool_file=f"/nowhere/{work.pool.path.name}",
         )
-        office.ledger(name).begin(header)
-        office.enter(name)
-        office.wake(name)
-    carry_pools(folder, office.settings.home)
+        context.ledger(name).begin(header)
+        context.enter(name)
+        context.wake(name)
+    carry_pools(folder, context.settings.home)
     return names
 
 
@@ -85,57 +85,57 @@ def worker(
             process.wait()
 
 
-def label_all(office: Office, desks: Sequence[ToldDesk], names: Sequence[str], n: int) -> None:
+def label_all(context: Context, desks: Sequence[ToldDesk], names: Sequence[str], n: int) -> None:
     """Answer what is open, wake and watch, until each desk has n answers more."""
     given, rounds, next_round = [0] * len(names), 0, 0.0
     deadline = time.monotonic() + PATIENCE_S
     while min(given) < n:
         assert time.monotonic() < deadline, f"only {given} of {n} tasks came"
         if time.monotonic() >= next_round:
-            look_around(office, rounds)
+            look_around(context, rounds)
             rounds, next_round = rounds + 1, time.monotonic() + 1
         for k, desk in enumerate(desks):
             if given[k] < n and (task := desk.take()) is not None:
                 desk.answer(*task, f"class-{(given[k] + k) % 4:04d}")
                 given[k] += 1
-            office.wake(names[k])
+            context.wake(names[k])
         time.sleep(0.01)
 
 
-def wait_until_idle(office: Office) -> None:
+def wait_until_idle(context: Context) -> None:
     """Until no worker is at a turn and none is asked for, so that no import is under way."""
-    queue = Queue(QUEUE, connection=office.jobs)
-    at_work = StartedJobRegistry(QUEUE, connection=office.jobs)
+    queue = Queue(QUEUE, connection=context.jobs)
+    at_work = StartedJobRegistry(QUEUE, connection=context.jobs)
     eventually(lambda: not queue.count and not at_work.get_job_count(cleanup=False), PATIENCE_S)
 
 
-def assert_all_counted(office: Office, desks: Sequence[ToldDesk], names: Sequence[str]) -> None:
+def assert_all_counted(context: Context, desks: Sequence[ToldDesk], names: Sequence[str]) -> None:
     """Everything that was answered is counted once, nothing is queued twice, choices replay."""
-    assert_each_counted_once(office, desks, names)
+    assert_each_counted_once(context, desks, names)
     for desk in desks:
         tasks = desk.read([brief.task for brief in desk.census()])
         assert max(Counter(look.item for look in tasks).values()) == 1
 
 
 def assert_each_counted_once(
-    office: Office, desks: Sequence[ToldDesk], names: Sequence[str]
+    context: Context, desks: Sequence[ToldDesk], names: Sequence[str]
 ) -> None:
     """Everything that was answered is counted once, nobody is asked again, choices replay.
 
     An item may have a second task that was withdrawn before anybody saw it.
     """
     for desk, name in zip(desks, names, strict=True):
-        ledger = office.ledger(name)
+        ledger = context.ledger(name)
         looks = list(desk.answers())
         said = {look.item: look.judgements[0].label for look in looks}
         assert len(said) == len(looks)
 
         def is_counted(said: Mapping[str, str | None] = said, name: str = name) -> bool:
             look_around(
-                office, 0
+                context, 0
             )  # a job that a dead server remembers is nudged past by the watcher
             time.sleep(0.5)
-            return sum(office.ledger(name).standing().tally.values()) >= len(said)
+            return sum(context.ledger(name).standing().tally.values()) >= len(said)
 
         eventually(is_counted, PATIENCE_S)
         records = [load(text) for text in ledger.every_record()]
@@ -146,5 +146,5 @@ def assert_each_counted_once(
             return not served.keys() & said.keys() and max(served.values(), default=1) == 1
 
         eventually(is_asked_once, PATIENCE_S)
-        work = reopen(office.header(name), office.settings.pools)
+        work = reopen(context.header(name), context.settings.pools)
         assert not unrepeated_choices(work, ledger)

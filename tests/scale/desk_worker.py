@@ -4,7 +4,7 @@ import os
 
 from tests.scale.desk import ToldDesk
 from worker.cli.main import cli
-from worker.service import office
+from worker.service import context
 from worker.service.server import connect
 from worker.store import Header
 
@@ -15,5 +15,5 @@ def _desk_of(header: Header, known: object) -> ToldDesk:
 
 
 if __name__ == "__main__":
-    office.desk_of = _desk_of  # type: ignore[assignment]
+    context.desk_of = _desk_of  # type: ignore[assignment]
     cli(["worker"])

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from connector.local import free_port
-from connector.tethered import tied
+from connector.supervised import tied
 from worker.service.embedded import find_binary
 
 PATIENCE_S = 300.0

@@ -19,8 +19,8 @@ from tests.contract.test_ledger_standing import TestStanding
 from tests.promises.world import Step, live_through, new_world, small_assessment
 from tests.scale.servers import Node, cluster, cluster_url, node
 from tests.worker.test_moving import DECISION
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.service.server import NoServer, UnfitServer, check, connect
 from worker.setup.exported import VERSION, NotMovable
 from worker.setup.moving import pack, unpack
@@ -122,18 +122,18 @@ def test_a_process_keeps_state_on_the_cluster_and_jobs_on_another_server(
 ) -> None:
     with node(tmp_path / "jobs") as jobs:
         settings = Settings(tmp_path, jobs.url, cluster_url(masters))
-        office = Office(settings, jobs.url)
-        office.ledger(assessment_id).begin(header_of(assessment_id))
-        office.enter(assessment_id)
+        context = Context(settings, jobs.url)
+        context.ledger(assessment_id).begin(header_of(assessment_id))
+        context.enter(assessment_id)
 
-        assert assessment_id in office.ids()
-        assert office.wake(assessment_id)
+        assert assessment_id in context.ids()
+        assert context.wake(assessment_id)
 
         with jobs.connect() as connection:
             keys = set(connection.scan_iter())
         assert keys
         assert all(str(key).startswith("rq:") for key in keys)
-        office.close()
+        context.close()
 
 
 def test_a_cluster_is_checked_node_by_node(masters: list[Node]) -> None:

@@ -23,7 +23,7 @@ from tests.scale.desk import ToldDesk
 from tests.scale.roomy import roomy
 from tests.scale.servers import caught_up, cut_off, node, pair, promote
 from worker.assessment import Assessment
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.service.server import connect
 from worker.setup.replaying import replay
 from worker.store import Header, ValkeyLedger
@@ -123,21 +123,21 @@ def test_workers_go_on_with_the_promoted_replica_behind_the_same_address(tmp_pat
         master, replica = stack.enter_context(pair(tmp_path / "servers"))
         address = stack.enter_context(address_of(master))
         tool = stack.enter_context(stack.enter_context(node(tmp_path / "tool")).connect())
-        office = Office(Settings(tmp_path / "home", address.url, None), address.url)
-        stack.callback(office.close)
-        names = begin_all(office, tmp_path, 3)
+        context = Context(Settings(tmp_path / "home", address.url, None), address.url)
+        stack.callback(context.close)
+        names = begin_all(context, tmp_path, 3)
         desks = [ToldDesk(tool, project) for project in range(3)]
         url = f"redis://127.0.0.1:{tool.connection_pool.connection_kwargs['port']}/0"
         for k in range(2):
             home = tmp_path / f"home-{k}"
             carry_pools(tmp_path, home)
             stack.enter_context(worker(home, {"REDIS_URL": address.url, "SCALE_DESK_URL": url}))
-        label_all(office, desks, names, 8)
+        label_all(context, desks, names, 8)
         caught_up(master, replica)
         cut_off(replica)
-        label_all(office, desks, names, 8)
+        label_all(context, desks, names, 8)
         # A request that is on its way then may put an item there twice; the test before has each.
-        wait_until_idle(office)
+        wait_until_idle(context)
 
         address.leave()
         master.kill()
@@ -147,8 +147,8 @@ def test_workers_go_on_with_the_promoted_replica_behind_the_same_address(tmp_pat
             heard = [sum(ValkeyLedger(new, name).standing().tally.values()) for name in names]
         assert max(heard) < 16  # something was lost
         address.move_to(replica)
-        label_all(office, desks, names, 8)
-        assert_all_counted(office, desks, names)
+        label_all(context, desks, names, 8)
+        assert_all_counted(context, desks, names)
 
 
 def begun(connection: Redis, header: Header) -> ValkeyLedger:

@@ -13,7 +13,7 @@ from tests.scale.crew import assert_each_counted_once, begin_all, carry_pools, l
 from tests.scale.desk import ToldDesk
 from tests.scale.servers import node, until
 from tests.scale.watched import watched
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.service.server import NoServer, check, connect
 from worker.store.settings import Settings
 
@@ -46,20 +46,20 @@ def test_people_label_on_while_the_master_changes(
             watched(tmp_path / "servers", certificates if is_secured else None)
         )
         tool = stack.enter_context(node(tmp_path / "tool"))
-        office = Office(Settings(tmp_path / "home", servers.url, None), servers.url)
-        stack.callback(office.close)
-        assert check(office.state, servers.url)["policy"] == "noeviction"
-        names = begin_all(office, tmp_path, 2)
+        context = Context(Settings(tmp_path / "home", servers.url, None), servers.url)
+        stack.callback(context.close)
+        assert check(context.state, servers.url)["policy"] == "noeviction"
+        names = begin_all(context, tmp_path, 2)
         desks = [ToldDesk(stack.enter_context(tool.connect()), project) for project in range(2)]
         for k in range(2):
             home = tmp_path / f"home-{k}"
             carry_pools(tmp_path, home)
             settings = {"REDIS_URL": servers.url, "SCALE_DESK_URL": tool.url}
             stack.enter_context(worker(home, settings))
-        label_all(office, desks, names, 6)
+        label_all(context, desks, names, 6)
 
         servers.switch()
-        label_all(office, desks, names, 6)
+        label_all(context, desks, names, 6)
         servers.replica_follows()
 
         lost = servers.master()
@@ -68,8 +68,8 @@ def test_people_label_on_while_the_master_changes(
             while (task := desk.take()) is not None:
                 desk.answer(*task, "class-0000")
         until(lambda: servers.master() is not lost)
-        label_all(office, desks, names, 6)
-        assert_each_counted_once(office, desks, names)
+        label_all(context, desks, names, 6)
+        assert_each_counted_once(context, desks, names)
 
 
 @pytest.mark.parametrize(

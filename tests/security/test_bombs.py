@@ -19,8 +19,8 @@ from worker.pool.tables import Wanted, column_names, pieces
 from worker.pool.tables_columns import MOST_TEXT
 from worker.pool.tables_folder import files_of
 from worker.pool.tables_lines import LONGEST_JSON, LONGEST_LINE
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.setup.exported import NotMovable
 from worker.setup.moving import LARGEST, take_over
 from worker.store.settings import Settings
@@ -72,26 +72,26 @@ def test_one_long_text_for_thousands_of_rows_is_not_written_out_for_each(tmp_pat
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
     home = tmp_path_factory.mktemp("home")
     with server(home, None) as url:
-        opened = Office(Settings(home, url, None), url)
+        opened = Context(Settings(home, url, None), url)
         yield opened
         opened.close()
 
 
-def assert_nothing_is_left(office: Office) -> None:
-    assert office.state.dbsize() == 0
-    assert not office.settings.pools.exists()
+def assert_nothing_is_left(context: Context) -> None:
+    assert context.state.dbsize() == 0
+    assert not context.settings.pools.exists()
 
 
-def test_a_file_larger_than_any_export_is_not_read(office: Office, tmp_path: Path) -> None:
+def test_a_file_larger_than_any_export_is_not_read(context: Context, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     with file.open("wb") as written:
         written.truncate(LARGEST + 1)  # a hole: it takes no room on the disk
     with pytest.raises(NotMovable, match=r"has 1\.0 GB, and an export has 1 GB at most"):
-        take_over(office, file, None)
-    assert_nothing_is_left(office)
+        take_over(context, file, None)
+    assert_nothing_is_left(context)
 
 
 @pytest.mark.parametrize(
@@ -100,12 +100,12 @@ def test_a_file_larger_than_any_export_is_not_read(office: Office, tmp_path: Pat
     ids=["lists in lists", "objects in objects", "a number of 5,000 digits", "half a character"],
 )
 def test_json_that_cannot_be_kept_is_no_export(
-    office: Office, tmp_path: Path, content: str
+    context: Context, tmp_path: Path, content: str
 ) -> None:
     (tmp_path / "x.json").write_text(content)
     with pytest.raises(NotMovable, match="no JSON that can be kept"):
-        take_over(office, tmp_path / "x.json", None)
-    assert_nothing_is_left(office)
+        take_over(context, tmp_path / "x.json", None)
+    assert_nothing_is_left(context)
 
 
 @pytest.mark.parametrize("by", ["zstd", "lz4"])

@@ -34,8 +34,8 @@ from worker.pool.storing import sha256_of, stat_of
 from worker.pool.tables_folder import files_of, folder_batches
 from worker.report.index import write_index
 from worker.report.scheduled import is_claimed, latest_done, reports_folder
+from worker.service.context import QUEUE, Context
 from worker.service.embedded import server
-from worker.service.office import QUEUE, Office
 from worker.setup.exported import NotMovable, read_export
 from worker.setup.moving import take_over
 from worker.store.settings import Settings
@@ -49,17 +49,17 @@ Damage = Callable[[Any, str], Any]
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
+def context(tmp_path: Path) -> Iterator[Context]:
     with server(tmp_path / "home", None) as url:
-        opened = Office(Settings(tmp_path / "home", url, None), url)
+        opened = Context(Settings(tmp_path / "home", url, None), url)
         yield opened
         opened.close()
 
 
 @pytest.fixture
-def well(office: Office, tmp_path: Path) -> Begun:
+def well(context: Context, tmp_path: Path) -> Begun:
     """An assessment that must not notice; its name comes after that of the damaged one."""
-    return begin(office, tmp_path / "well", "well")
+    return begin(context, tmp_path / "well", "well")
 
 
 def planted(key: str, field: str, value: str) -> Damage:
@@ -92,41 +92,41 @@ DAMAGES: dict[str, Damage] = {
 
 
 def test_the_metrics_say_so_of_a_header_that_is_damaged_after_it_was_read(
-    office: Office, tmp_path: Path
+    context: Context, tmp_path: Path
 ) -> None:
-    begin(office, tmp_path / "bad", "bad")
-    sight = Sight(office)
+    begin(context, tmp_path / "bad", "bad")
+    sight = Sight(context)
     assert 'assay_readable{assessment="bad"} 1.0' in exposition(sight)[0].decode()
-    DAMAGES["the header is no JSON"](office.state, "assay:{bad}:")
+    DAMAGES["the header is no JSON"](context.state, "assay:{bad}:")
     assert 'assay_readable{assessment="bad"} 0.0' in exposition(sight)[0].decode()
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
 def test_an_assessment_that_cannot_be_read_disturbs_no_other_and_can_be_forgotten(
-    office: Office, well: Begun, tmp_path: Path, damage: Damage
+    context: Context, well: Begun, tmp_path: Path, damage: Damage
 ) -> None:
-    begin(office, tmp_path / "bad", "bad")
-    damage(office.state, "assay:{bad}:")
+    begin(context, tmp_path / "bad", "bad")
+    damage(context.state, "assay:{bad}:")
 
-    look_around(office, 0)
-    jobs = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer).job_ids
+    look_around(context, 0)
+    jobs = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer).job_ids
     assert any(job.startswith("advance-well-") for job in jobs)
-    told = exposition(Sight(office))[0].decode()
+    told = exposition(Sight(context))[0].decode()
     assert 'assay_labels_total{assessment="well"}' in told
     assert 'assay_confidence{assessment="well"}' in told
     assert 'assay_readable{assessment="well"} 1.0' in told
-    assert any("well" not in finding.what for finding in examine(office.settings, office))
-    with dashboard(office, None) as url:
+    assert any("well" not in finding.what for finding in examine(context.settings, context))
+    with dashboard(context, None) as url:
         page = httpx.get(f"{url}/")
         assert page.status_code == 200
         assert "bad" in page.text
         assert httpx.get(f"{url}/a/well").status_code == 200
         assert httpx.get(f"{url}/a/bad").status_code < 600
 
-    office.forget("bad")
-    assert office.ids() == ["well"]
-    assert keys_of(office.state, "bad") == []
-    assert keys_of(office.state, "well")
+    context.forget("bad")
+    assert context.ids() == ["well"]
+    assert keys_of(context.state, "bad") == []
+    assert keys_of(context.state, "well")
 
 
 @pytest.mark.parametrize("damage", [{"seed": "x"}, {"pool": 3}, {"stop": None}, {"question": []}])
@@ -144,18 +144,18 @@ def test_status_tells_of_the_damaged_one_and_of_the_others(
 ) -> None:
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
     with server(tmp_path / "home", None) as url:
-        office = Office(Settings(tmp_path / "home", url, None), url)
-        begin(office, tmp_path / "bad", "bad")
-        begin(office, tmp_path / "well", "well")
-        office.state.hset("assay:{bad}:meta", "header", "{")
+        context = Context(Settings(tmp_path / "home", url, None), url)
+        begin(context, tmp_path / "bad", "bad")
+        begin(context, tmp_path / "well", "well")
+        context.state.hset("assay:{bad}:meta", "header", "{")
         said = CliRunner().invoke(cli, ["status"])
         one = CliRunner().invoke(cli, ["status", "bad"])
         asked = CliRunner().invoke(cli, ["forget", "bad"], input="n\n")
-        assert office.ids() == ["bad", "well"]
+        assert context.ids() == ["bad", "well"]
         gone = CliRunner().invoke(cli, ["forget", "bad", "--yes"])
         unknown = CliRunner().invoke(cli, ["forget", "bad", "--yes"])
-        left = office.ids()
-        office.close()
+        left = context.ids()
+        context.close()
     assert said.exit_code == 0
     assert "bad (unreadable): What is kept of bad cannot be read" in said.output
     assert "well (running):" in said.output
@@ -219,16 +219,16 @@ HOSTILE: dict[str, Callable[[Any], None]] = {
 
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=list(HOSTILE))
 def test_an_export_that_no_release_wrote_is_refused_and_nothing_is_written(
-    office: Office, tmp_path: Path, hostile: Callable[[Any], None]
+    context: Context, tmp_path: Path, hostile: Callable[[Any], None]
 ) -> None:
     exported = json.loads((ASSETS / "state-v1" / "export.json").read_text(encoding="utf-8"))
     read_export(copy.deepcopy(exported))
     hostile(exported["kept"])
     (tmp_path / "x.json").write_text(json.dumps(exported), encoding="utf-8")
     with pytest.raises(NotMovable, match="not whole"):
-        take_over(office, tmp_path / "x.json", ASSETS / "state-v1" / "pool.arrow")
-    assert office.state.dbsize() == 0
-    assert not office.settings.pools.exists()
+        take_over(context, tmp_path / "x.json", ASSETS / "state-v1" / "pool.arrow")
+    assert context.state.dbsize() == 0
+    assert not context.settings.pools.exists()
 
 
 def point_outside(file: Path, texts: pa.Array) -> None:
@@ -241,7 +241,7 @@ def point_outside(file: Path, texts: pa.Array) -> None:
 
 
 def test_a_pool_that_points_outside_of_itself_is_refused_at_import(
-    office: Office, tmp_path: Path
+    context: Context, tmp_path: Path
 ) -> None:
     evil = tmp_path / "pool.arrow"
     shutil.copyfile(ASSETS / "state-v1" / "pool.arrow", evil)
@@ -258,9 +258,9 @@ def test_a_pool_that_points_outside_of_itself_is_refused_at_import(
     (tmp_path / "x.json").write_text(json.dumps(exported), encoding="utf-8")
     for pool in (evil, None):
         with pytest.raises(PoolChanged, match="damaged"):
-            take_over(office, tmp_path / "x.json", pool)
-    assert office.state.dbsize() == 0
-    assert not office.settings.pools.exists()
+            take_over(context, tmp_path / "x.json", pool)
+    assert context.state.dbsize() == 0
+    assert not context.settings.pools.exists()
 
 
 def data_set(folder: Path, *names: str) -> Path:
@@ -315,27 +315,27 @@ def test_an_index_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_plan_that_was_brought_here_writes_reports_where_plans_may_only(
-    office: Office, well: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    context: Context, well: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = json.loads(well.header.plan)
     plan["report"] |= {"every": "1d", "to": str(tmp_path / "elsewhere")}
     header = replace(well.header, plan=json.dumps(plan))
-    assert reports_folder(office, header) == tmp_path / "elsewhere"
+    assert reports_folder(context, header) == tmp_path / "elsewhere"
     monkeypatch.setenv("ASSAY_PLAN_FOLDERS", str(tmp_path / "plans"))
     with pytest.raises(PlanError, match="outside of ASSAY_PLAN_FOLDERS"):
-        reports_folder(office, header)
+        reports_folder(context, header)
 
 
 def test_a_weekend_without_workers_leaves_no_queue_of_the_same_job(
-    office: Office, well: Begun, monkeypatch: pytest.MonkeyPatch
+    context: Context, well: Begun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
-    office.nudge("well", 15.0)
-    office.ask_for_report("well", 1, 0.0, 20.0)
-    office.ask_for_delivery("well", 0.0, 20.0)
+    queue = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer)
+    context.nudge("well", 15.0)
+    context.ask_for_report("well", 1, 0.0, 20.0)
+    context.ask_for_delivery("well", 0.0, 20.0)
     waits = [job.ttl for job in queue.jobs]
     assert waits == [30, 40, 40]
-    office.wake("well")  # is one job however often it is asked for
+    context.wake("well")  # is one job however often it is asked for
     assert queue.jobs[-1].ttl is None
 
 
@@ -356,11 +356,11 @@ def test_a_clock_that_was_ahead_keeps_no_report_and_no_notice_waiting(well: Begu
     assert well.ledger.notes()["running_since"] == str(int(now))
 
 
-def test_a_worker_that_is_none_ends_no_page(office: Office, well: Begun) -> None:
-    office.jobs.sadd("rq:workers", "rq:worker:planted")
-    office.jobs.hset("rq:worker:planted", mapping={"birth": "x", "last_heartbeat": "y"})
-    assert workers(office) == ()
-    assert exposition(Sight(office))
+def test_a_worker_that_is_none_ends_no_page(context: Context, well: Begun) -> None:
+    context.jobs.sadd("rq:workers", "rq:worker:planted")
+    context.jobs.hset("rq:worker:planted", mapping={"birth": "x", "last_heartbeat": "y"})
+    assert workers(context) == ()
+    assert exposition(Sight(context))
 
 
 def test_what_is_printed_moves_no_cursor() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.web.site import Begun, begin
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.store.records import load
 from worker.store.settings import Settings
 
@@ -20,9 +20,9 @@ WEEK_US = 7 * 86_400_000_000
 @pytest.fixture
 def begun(tmp_path: Path) -> Iterator[Begun]:
     with server(tmp_path / "home", None) as url:
-        office = Office(Settings(tmp_path / "home", url, None), url)
-        yield begin(office, tmp_path / "plan", "clocks")
-        office.close()
+        context = Context(Settings(tmp_path / "home", url, None), url)
+        yield begin(context, tmp_path / "plan", "clocks")
+        context.close()
 
 
 def label(begun: Begun, said: str) -> tuple[int, str]:

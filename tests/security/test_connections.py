@@ -20,9 +20,9 @@ import pytest
 from tests.web.site import TOKEN, dashboard
 from worker.service import connections
 from worker.service.connections import LEAST, MOST, OTHER_FILES, most_connections
+from worker.service.context import Context
 from worker.service.embedded import server
 from worker.service.logs import Seldom
-from worker.service.office import Office
 from worker.store.settings import Settings
 from worker.web import guesses, security
 
@@ -32,9 +32,9 @@ HALF = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
+def context(tmp_path: Path) -> Iterator[Context]:
     with server(tmp_path, None) as url:
-        opened = Office(Settings(tmp_path, url, None), url)
+        opened = Context(Settings(tmp_path, url, None), url)
         yield opened
         opened.close()
 
@@ -104,21 +104,21 @@ def test_more_half_open_connections_than_files_keep_nobody_out_and_fill_no_disk(
     ids=["nothing", "half of the headers", "half of the body", "half of the next"],
 )
 def test_a_request_that_does_not_come_to_its_end_is_given_up(
-    office: Office, monkeypatch: pytest.MonkeyPatch, first: bytes
+    context: Context, monkeypatch: pytest.MonkeyPatch, first: bytes
 ):
     monkeypatch.setattr(connections, "REQUEST_S", 0.3)
-    with dashboard(office) as url, opened(url, first) as half:
+    with dashboard(context) as url, opened(url, first) as half:
         if first.endswith(b"HTTP"):
             assert half.recv(4000).startswith(b"HTTP/1.1 200")
         assert is_closed(half)
 
 
 def test_an_answer_that_takes_longer_than_a_request_may_is_given(
-    office: Office, monkeypatch: pytest.MonkeyPatch
+    context: Context, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(connections, "REQUEST_S", 0.1)
     monkeypatch.setattr(guesses, "WRONG_TOKEN_S", 1.0)
-    with dashboard(office) as url:
+    with dashboard(context) as url:
         assert httpx.post(f"{url}/login", data={"token": "wrong"}, timeout=60).status_code == 403
         with httpx.stream("GET", f"{url}/live", timeout=60) as live:
             began = time.monotonic()
@@ -128,10 +128,10 @@ def test_an_answer_that_takes_longer_than_a_request_may_is_given(
 
 
 def test_who_waits_longest_for_its_request_makes_room_and_who_is_answered_does_not(
-    office: Office, monkeypatch: pytest.MonkeyPatch
+    context: Context, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(connections, "most_connections", lambda: 3)
-    with dashboard(office) as url, httpx.stream("GET", f"{url}/live", timeout=60) as live:
+    with dashboard(context) as url, httpx.stream("GET", f"{url}/live", timeout=60) as live:
         first, second = opened(url, HALF), opened(url, HALF)
         with first, second:
             assert httpx.get(f"{url}/healthz", timeout=60).status_code == 200
@@ -177,7 +177,7 @@ RIGHT = {"authorization": f"Bearer {TOKEN}"}
 
 
 def test_a_wrong_token_in_a_header_waits_as_one_in_the_form_does(
-    office: Office, monkeypatch: pytest.MonkeyPatch
+    context: Context, monkeypatch: pytest.MonkeyPatch
 ):
     waits: list[bool] = []
 
@@ -185,22 +185,22 @@ def test_a_wrong_token_in_a_header_waits_as_one_in_the_form_does(
         waits.append(True)
 
     monkeypatch.setattr(guesses.Guesses, "wait", wait)
-    with dashboard(office, host="0.0.0.0") as url:
+    with dashboard(context, host="0.0.0.0") as url:
         for n, path in enumerate(("/", "/metrics", "/a/x/status.json"), start=1):
             assert httpx.get(url + path, headers=WRONG).status_code == 401
             assert len(waits) == n
         assert httpx.get(f"{url}/metrics", headers=RIGHT).status_code == 200
         assert httpx.get(f"{url}/metrics").status_code == 401
         assert len(waits) == 3
-    with dashboard(office) as url:  # nor is steering an oracle on loopback
+    with dashboard(context) as url:  # nor is steering an oracle on loopback
         assert httpx.post(f"{url}/a/x/pause", headers=WRONG).status_code == 403
         assert len(waits) == 4
 
 
 def test_with_too_many_wrong_tokens_none_is_looked_at_and_sessions_go_on(
-    office: Office, monkeypatch: pytest.MonkeyPatch
+    context: Context, monkeypatch: pytest.MonkeyPatch
 ):
-    with dashboard(office, host="0.0.0.0") as url, httpx.Client(base_url=url) as client:
+    with dashboard(context, host="0.0.0.0") as url, httpx.Client(base_url=url) as client:
         assert client.post("/login", data={"token": TOKEN}).status_code == 303
         monkeypatch.setattr(guesses, "AT_ONCE", 0)
         for headers in (WRONG, RIGHT):

@@ -10,9 +10,9 @@ from tests.web.site import Begun, begin
 from worker import jobs
 from worker.errors import Unreadable
 from worker.report.status import status_of
+from worker.service.context import Context
 from worker.service.embedded import server
 from worker.service.logs import at_work
-from worker.service.office import Office
 from worker.setup.moving import pack
 from worker.store import Standing
 from worker.store.settings import Settings
@@ -23,56 +23,56 @@ WRONG = {"2^53": 2**53, "the largest of the server's": 2**63 - 1, "none": "many"
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
     home = tmp_path_factory.mktemp("counters")
     with server(home, None) as url:
-        opened = Office(Settings(home, url, None), url)
+        opened = Context(Settings(home, url, None), url)
         yield opened
         opened.close()
 
 
 @pytest.fixture(scope="module")
-def bad(office: Office, tmp_path_factory: pytest.TempPathFactory) -> Begun:
-    return begin(office, tmp_path_factory.mktemp("bad"), "bad")
+def bad(context: Context, tmp_path_factory: pytest.TempPathFactory) -> Begun:
+    return begin(context, tmp_path_factory.mktemp("bad"), "bad")
 
 
 @pytest.fixture(scope="module")
-def well(office: Office, tmp_path_factory: pytest.TempPathFactory) -> Begun:
-    return begin(office, tmp_path_factory.mktemp("well"), "well")
+def well(context: Context, tmp_path_factory: pytest.TempPathFactory) -> Begun:
+    return begin(context, tmp_path_factory.mktemp("well"), "well")
 
 
 @pytest.fixture(params=COUNTS)
-def count(request: pytest.FixtureRequest, office: Office, bad: Begun) -> Iterator[str]:
+def count(request: pytest.FixtureRequest, context: Context, bad: Begun) -> Iterator[str]:
     """A count that is put back afterwards."""
     name = str(request.param)
-    before = office.state.hget("assay:{bad}:meta", name)
+    before = context.state.hget("assay:{bad}:meta", name)
     yield name
     if before is None:
-        office.state.hdel("assay:{bad}:meta", name)
+        context.state.hdel("assay:{bad}:meta", name)
     else:
-        office.state.hset("assay:{bad}:meta", name, str(before))
+        context.state.hset("assay:{bad}:meta", name, str(before))
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=list(WRONG))
 def test_a_count_that_is_none_is_said_moves_nothing_and_disturbs_no_other(
-    office: Office, bad: Begun, well: Begun, count: str, wrong: int | str
+    context: Context, bad: Begun, well: Begun, count: str, wrong: int | str
 ) -> None:
-    office.state.hset("assay:{bad}:meta", count, str(wrong))
+    context.state.hset("assay:{bad}:meta", count, str(wrong))
     task = bad.desk.next_task(1)
     assert task is not None
     annotation = bad.desk.annotate(task, "cat", 1)
-    kept = moved(office)
+    kept = moved(context)
 
-    jobs.open_office(office)
+    jobs.open_context(context)
     with at_work(assessment="bad"):
         jobs.advance("bad")
 
-    assert moved(office) == kept
+    assert moved(context) == kept
     assert "cannot be read" in bad.ledger.notes()["error"]
     with pytest.raises(Unreadable, match=f"{count} is {wrong}, expected a whole number"):
-        status_of(office, "bad")
-    look_around(office, 0)
-    found = dict(office.each(lambda one: office.ledger(one).standing()))
+        status_of(context, "bad")
+    look_around(context, 0)
+    found = dict(context.each(lambda one: context.ledger(one).standing()))
     assert isinstance(found["bad"], Unreadable)
     assert isinstance(found["well"], Standing)
     before = well.ledger.revision()
@@ -81,17 +81,17 @@ def test_a_count_that_is_none_is_said_moves_nothing_and_disturbs_no_other(
     bad.desk.delete_annotation(annotation)
 
 
-def moved(office: Office) -> dict[str, object]:
+def moved(context: Context) -> dict[str, object]:
     """All that a turn moves."""
-    kept = pack(office.state, "bad")
+    kept = pack(context.state, "bad")
     return {name: kept.get(name) for name in ("items", "tally", "taken", "log", "choices", "open")}
 
 
-def test_the_log_keeps_every_digit_of_a_revision(office: Office, well: Begun) -> None:
+def test_the_log_keeps_every_digit_of_a_revision(context: Context, well: Begun) -> None:
     before = well.ledger.revision()
-    office.state.hset("assay:{well}:meta", "revision", 2**53 - 2)
+    context.state.hset("assay:{well}:meta", "revision", 2**53 - 2)
     try:
         well.label("dog")
         assert well.ledger.changes()[-1]["revision"] == 2**53 - 1
     finally:
-        office.state.hset("assay:{well}:meta", "revision", before)
+        context.state.hset("assay:{well}:meta", "revision", before)

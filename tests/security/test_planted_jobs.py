@@ -16,11 +16,11 @@ from rq.registry import StartedJobRegistry
 from rq.serializers import JSONSerializer
 from rq.webhook import Webhook
 
-from connector.tethered import tied
+from connector.supervised import tied
 from tests.notices.receiver import receiver
 from worker.jobs import work
+from worker.service.context import JOB, QUEUE, Context
 from worker.service.embedded import server
-from worker.service.office import JOB, QUEUE, Office
 from worker.store.settings import Settings
 
 CALLED: list[object] = []
@@ -32,22 +32,22 @@ def called(*_: object) -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Office]:
-    """An office whose server no other test uses, for what is done to all jobs of it."""
+def home(tmp_path: Path) -> Iterator[Context]:
+    """A context whose server no other test uses, for what is done to all jobs of it."""
     with server(tmp_path / "home", None) as url:
-        office = Office(Settings(tmp_path / "home", None, None), url)
+        context = Context(Settings(tmp_path / "home", None, None), url)
         CALLED.clear()
-        yield office
-        office.close()
+        yield context
+        context.close()
 
 
 @pytest.fixture
-def queue(home: Office) -> Queue:
+def queue(home: Context) -> Queue:
     return Queue(QUEUE, connection=home.jobs, serializer=JSONSerializer)
 
 
 def test_a_real_worker_refuses_a_planted_command_reports_it_and_goes_on(
-    home: Office, queue: Queue, tmp_path: Path
+    home: Context, queue: Queue, tmp_path: Path
 ) -> None:
     planted = tmp_path / "planted"
     again = Retry(max=100)
@@ -93,7 +93,7 @@ def test_a_real_worker_refuses_a_planted_command_reports_it_and_goes_on(
 
 
 def test_what_a_planted_job_names_to_be_called_afterwards_is_not_called(
-    home: Office, queue: Queue, caplog: pytest.LogCaptureFixture
+    home: Context, queue: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = f"{__name__}.called"
     with receiver() as got:
@@ -126,7 +126,7 @@ def test_what_a_planted_job_names_to_be_called_afterwards_is_not_called(
 
 
 def test_a_planted_abandoned_job_calls_nothing_when_rq_tidies_up(
-    home: Office, queue: Queue
+    home: Context, queue: Queue
 ) -> None:
     job = Job.create(
         "os.getpid",
@@ -147,7 +147,7 @@ def test_a_planted_abandoned_job_calls_nothing_when_rq_tidies_up(
 
 @pytest.mark.parametrize("field", ["status", "created_at", "retries_left"])
 def test_a_job_that_is_not_readable_does_not_end_the_worker(
-    home: Office, queue: Queue, field: str, caplog: pytest.LogCaptureFixture
+    home: Context, queue: Queue, field: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = queue.enqueue_call(JOB, args=["x"])
     after = queue.enqueue_call("os.getpid", failure_ttl=60)

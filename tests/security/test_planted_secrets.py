@@ -18,7 +18,7 @@ from connector.local import LabelStudioServer, personal_access_token
 from tests.deploy.guarded import guarded_server
 from tests.live.pools import SignUp, insects, label_until_stopped
 from tests.live.service import Service, eventually, service
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.service.server import connect
 from worker.store.settings import Settings
 
@@ -82,12 +82,12 @@ def test_no_secret_is_written_shown_sent_or_kept_anywhere(
             "ASSAY_LOG": "json",
         }
         with service(home, label_studio, env) as running:
-            running._office = Office(Settings(home, None, None), redis.url)
+            running._context = Context(Settings(home, None, None), redis.url)
             running.spawn_all("--workers", "1")
             project = running.begin(trial.plan)
             assert found_in(processes(), planted) == []
             label_until_stopped(running, trial, project, annotator())
-            ledger = running.office.ledger(trial.assessment)
+            ledger = running.context.ledger(trial.assessment)
             eventually(lambda: ledger.notes().get("told_desk"))
             eventually(lambda: "ConnectError" in "".join(ledger.notices().values()))
             said = b"".join(all_that_it_says(running, trial.assessment, tmp_path))
@@ -152,7 +152,7 @@ def all_that_it_says(running: Service, assessment: str, folder: Path) -> Iterato
     ):
         done = running.run(*command)
         yield (done.out + done.err).encode()
-    base = cast(str, running.office.state.get("assay:receiver"))
+    base = cast(str, running.context.state.get("assay:receiver"))
     for path in ("/", f"/a/{assessment}", "/metrics", "/readyz", "/login", "/nothing"):
         answer = httpx.get(base + path)
         yield answer.content + str(answer.headers).encode()

@@ -10,7 +10,7 @@ from connector.errors import MissingSetting, UnusableSecret
 from worker.cli.doctor import Finding, _secrets
 from worker.notices.outbox import NotSent
 from worker.notices.sending import _filled, _secret
-from worker.service.upkeep import environment
+from worker.service.supervisor import environment
 from worker.store.settings import SECRETS, Settings, read_settings
 from worker.web.security import gate
 

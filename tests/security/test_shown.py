@@ -13,10 +13,10 @@ from tests.web.site import Begun, begin
 from worker.cli.doctor import Finding, _of_assessment
 from worker.cli.printing import status_text
 from worker.report.status import status_of
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
+from worker.setup.lifecycle import stop
 from worker.setup.replaying import replay
-from worker.setup.steering import stop
 from worker.store.settings import Settings
 from worker.turn.shown import OTHER_DATA
 
@@ -27,10 +27,10 @@ SWAPPED = ('<Choice value="cat"/>', '<Choice value="cat" alias="dog"/>')
 @pytest.fixture
 def begun(tmp_path: Path) -> Iterator[Begun]:
     with server(tmp_path / "home", None) as url:
-        office = Office(Settings(tmp_path / "home", url, None), url)
+        context = Context(Settings(tmp_path / "home", url, None), url)
         rule = f"{{mrr: {{confidence: 0.999}}, budget: {BUDGET}}}"
-        yield begin(office, tmp_path / "plan", "shown", stop=rule)
-        office.close()
+        yield begin(context, tmp_path / "plan", "shown", stop=rule)
+        context.close()
 
 
 def n_labels(begun: Begun) -> int:
@@ -47,7 +47,7 @@ def assert_replayed(begun: Begun) -> None:
 
 
 def doctor_says(begun: Begun) -> list[Finding]:
-    return _of_assessment(begun.office, begun.id)
+    return _of_assessment(begun.context, begun.id)
 
 
 def test_a_label_on_a_changed_text_is_shown_and_does_not_count(begun: Begun) -> None:
@@ -57,7 +57,7 @@ def test_a_label_on_a_changed_text_is_shown_and_does_not_count(begun: Begun) -> 
     begun.desk.change_data(task, {"text": "something else"})
     begun.label()
     assert n_labels(begun) == 0
-    status = status_of(begun.office, begun.id, begun.work)
+    status = status_of(begun.context, begun.id, begun.work)
     assert [why["reason"] for why in status.rejected.values()] == [OTHER_DATA]
     assert f"of {before['item_id']}: {OTHER_DATA}." in status_text(status)
     assert [one.what for one in doctor_says(begun)] == [f"Tasks of {begun.id}"]
@@ -97,7 +97,7 @@ def test_nothing_is_decided_or_imported_while_the_labelling_configuration_is_ano
     while (task := begun.desk.next_task(1)) is not None:
         begun.desk.annotate(task, "cat", 1)
         sweep(begun)
-    status = status_of(begun.office, begun.id, begun.work)
+    status = status_of(begun.context, begun.id, begun.work)
     assert (status.status, status.labels) == ("running", 1)
     assert "Choices 'answer'" in status.labelling
     assert status.labelling in " ".join(status_text(status).split())
@@ -143,7 +143,7 @@ def test_it_can_be_stopped_by_hand_with_what_was_asked_before(begun: Begun) -> N
     begun.desk.config = begun.desk.config.replace(*SWAPPED)
     begun.label()
     sweep(begun)
-    stop(begun.office, begun.id)
+    stop(begun.context, begun.id)
     begun.turn()
     (decided,) = map(json.loads, begun.ledger.decisions())
     assert (decided["reason"], decided["labels"]) == ("by hand", 1)

@@ -6,7 +6,7 @@ import sys
 
 from tests.soak.crew import FAKETIME
 from worker.cli.main import cli
-from worker.service import upkeep
+from worker.service import supervisor
 
 OF_ANOTHER_TIME = ("watcher", "worker-1")
 
@@ -27,5 +27,5 @@ def command_of(name: str, arguments: list[str], module: str, clock: str) -> list
 
 if __name__ == "__main__":
     ours, moved = sys.argv.pop(1), sys.argv.pop(1)
-    upkeep.command_of = lambda name, arguments: command_of(name, list(arguments), ours, moved)
+    supervisor.command_of = lambda name, arguments: command_of(name, list(arguments), ours, moved)
     cli()

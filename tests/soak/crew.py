@@ -17,7 +17,7 @@ from pathlib import Path
 
 from redis.exceptions import RedisError
 
-from connector.tethered import tied
+from connector.supervised import tied
 from tests.live.service import Service
 from worker.service.embedded import embedded_url
 from worker.service.server import connect

@@ -59,7 +59,7 @@ def kill_receiver(world: World) -> None:
 def kill_valkey(world: World) -> None:
     """kill -9 of the server that keeps the state."""
     with suppress(Exception):
-        pid = int(world.service.office.state.info()["process_id"])
+        pid = int(world.service.context.state.info()["process_id"])
         _kill(pid)
 
 

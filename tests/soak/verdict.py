@@ -55,7 +55,7 @@ def verdict(
     expected = Counter((trial.predicted[item], label) for item, label in truth.items())
     tally = kept_tally(service, trial)
     tasks = Counter(task["data"]["item_id"] for task in all_tasks(studio, project))
-    decisions = [json.loads(d) for d in service.office.ledger(trial.assessment).decisions()]
+    decisions = [json.loads(d) for d in service.context.ledger(trial.assessment).decisions()]
     revisions = Counter(d["revision"] for d in decisions)
     # What an import that nobody waits for any more brings after the stop is withdrawn, too.
     is_withdrawn_by = time.monotonic() + WITHDRAWN_S

@@ -1,4 +1,4 @@
-"""An office, an assessment that began, and a dashboard that shows it."""
+"""A context, an assessment that began, and a dashboard that shows it."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 
 from tests.web.site import Begun, begin, dashboard, forget
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.store.settings import Settings
 
 
 @pytest.fixture
-def office(tmp_path: Path, valkey_url: str) -> Iterator[Office]:
-    opened = Office(Settings(tmp_path, None, None), valkey_url)
+def context(tmp_path: Path, valkey_url: str) -> Iterator[Context]:
+    opened = Context(Settings(tmp_path, None, None), valkey_url)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def begun(office: Office, tmp_path: Path, assessment_id: str) -> Iterator[Begun]:
-    yield begin(office, tmp_path / "plan", assessment_id)
-    forget(office, assessment_id)
+def begun(context: Context, tmp_path: Path, assessment_id: str) -> Iterator[Begun]:
+    yield begin(context, tmp_path / "plan", assessment_id)
+    forget(context, assessment_id)
 
 
 @pytest.fixture
-def url(office: Office) -> Iterator[str]:
+def url(context: Context) -> Iterator[str]:
     """A dashboard on loopback with a token."""
-    with dashboard(office) as address:
+    with dashboard(context) as address:
         yield address

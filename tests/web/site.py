@@ -16,8 +16,8 @@ from tests.fakes import FakeDesk
 from worker.assessment import Assessment, assess
 from worker.plan import load_plan
 from worker.pool import compile_pool
+from worker.service.context import INDEX, Context
 from worker.service.counters import count_webhook
-from worker.service.office import INDEX, Office
 from worker.store import Header, ValkeyLedger
 from worker.turn.loop import advance
 from worker.web.app import website
@@ -39,13 +39,13 @@ class Begun:
     header: Header
     ledger: ValkeyLedger
     desk: FakeDesk
-    office: Office
+    context: Context
     turns: int = 0
 
     def turn(self) -> None:
         """Take one turn of the loop, in this process."""
         self.turns += 1
-        folder = self.office.folder(self.id)
+        folder = self.context.folder(self.id)
         advance(self.work, self.header, self.ledger, self.desk, folder, f"{self.id}-{self.turns}")
 
     def label(self, label: str = "cat") -> None:
@@ -57,7 +57,7 @@ class Begun:
 
 
 def begin(
-    office: Office,
+    context: Context,
     folder: Path,
     assessment: str,
     *,
@@ -81,30 +81,30 @@ def begin(
         encoding="utf-8",
     )
     plan = load_plan(folder / "plan.yaml")
-    pool = compile_pool(plan, office.settings.pools)
+    pool = compile_pool(plan, context.settings.pools)
     header = Header(
         assessment, plan.model_dump_json(), "", pool.hash, str(pool.path), pool.file_sha256,
         pool.stat, 1, "http://localhost", "answer", "text", pool.classes, "2026-01-01T00:00:00",
     )  # fmt: skip
-    office.enter(assessment)
-    ledger = office.ledger(assessment)
+    context.enter(assessment)
+    ledger = context.ledger(assessment)
     ledger.begin(header)
     work = assess(plan, pool)
     desk = FakeDesk(overlap=work.rules.per_item_max)
     desk.now_us = int(time.time() * 1e6)
-    begun = Begun(assessment, work, header, ledger, desk, office)
+    begun = Begun(assessment, work, header, ledger, desk, context)
     begun.turn()
     return begun
 
 
-def forget(office: Office, assessment: str) -> None:
+def forget(context: Context, assessment: str) -> None:
     """Take it off the list that the tests share."""
-    office.state.srem(INDEX, assessment)
+    context.state.srem(INDEX, assessment)
 
 
 @contextmanager
 def dashboard(
-    office: Office,
+    context: Context,
     token: str | None = TOKEN,
     host: str = "127.0.0.1",
     port: int = 0,
@@ -115,7 +115,7 @@ def dashboard(
     host, public_url: what the gate is told; we listen on loopback in any case.
     """
     listener = _listen("127.0.0.1", port)
-    quick = Office(office.settings, office.url, is_patient=False)
+    quick = Context(context.settings, context.url, is_patient=False)
     environ = {} if token is None else {"ASSAY_DASHBOARD_TOKEN": token}
 
     def wake(assessment: str) -> bool:

@@ -17,7 +17,7 @@ from tests.machine import needs
 from tests.web.browser import browser, complaints, hosts, phone, screenshot
 from tests.web.site import TOKEN, Begun, begin, dashboard, forget
 from worker.report.making import make_now
-from worker.service.office import Office
+from worker.service.context import Context
 
 pytestmark = needs("browser")
 NAMES = ("<script>alert(1)</script>", "שלום עולם", "🦎 lizard", "a long name " * 25, "=1+1")
@@ -131,16 +131,16 @@ def test_without_signing_in_there_is_no_button(
 
 
 def test_it_says_that_the_connection_is_lost_and_comes_back(
-    chromium: webdriver.Chrome, office: Office, begun: Begun
+    chromium: webdriver.Chrome, context: Context, begun: Begun
 ) -> None:
     with ExitStack() as later:
-        with dashboard(office) as url:
+        with dashboard(context) as url:
             chromium.get(f"{url}/a/{begun.id}")
             wait(chromium, lambda: is_live(chromium))
         wait(chromium, lambda: "Connection lost" in text(chromium, "connection"))
         screenshot(chromium, "dashboard-lost")
         begun.label()
-        later.enter_context(dashboard(office, port=int(url.rsplit(":", 1)[1])))
+        later.enter_context(dashboard(context, port=int(url.rsplit(":", 1)[1])))
         wait(chromium, lambda: is_live(chromium) and text(chromium, "labels") == "1")
 
 
@@ -164,9 +164,9 @@ def test_a_hidden_tab_asks_for_nothing(chromium: webdriver.Chrome, url: str, beg
 
 
 def test_it_fits_a_phone_with_whatever_names(
-    chromium: webdriver.Chrome, office: Office, url: str, tmp_path: Path, assessment_id: str
+    chromium: webdriver.Chrome, context: Context, url: str, tmp_path: Path, assessment_id: str
 ) -> None:
-    odd = begin(office, tmp_path / "odd", assessment_id, groups=NAMES)
+    odd = begin(context, tmp_path / "odd", assessment_id, groups=NAMES)
     try:
         odd.label()
         phone(chromium)
@@ -177,7 +177,7 @@ def test_it_fits_a_phone_with_whatever_names(
             screenshot(chromium, f"dashboard-phone-{name}")
         assert complaints(chromium) == []
     finally:
-        forget(office, odd.id)
+        forget(context, odd.id)
 
 
 def test_dark_is_readable(tmp_path: Path, url: str, begun: Begun) -> None:
@@ -197,7 +197,7 @@ def test_a_report_opened_from_the_dashboard_has_its_style_and_sorts_its_tables(
     chromium: webdriver.Chrome, url: str, begun: Begun
 ) -> None:
     begun.label()
-    make_now(begun.office, begun.id)
+    make_now(begun.context, begun.id)
     chromium.get(f"{url}/a/{begun.id}")
     chromium.find_element(By.CSS_SELECTOR, "#reports li a").click()
     wait(chromium, lambda: chromium.find_elements(By.CSS_SELECTOR, "svg"))

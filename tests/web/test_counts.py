@@ -16,8 +16,8 @@ from worker.report.contents import as_json
 from worker.report.gathering import gather
 from worker.report.page import page
 from worker.report.status import status_of
-from worker.service.office import Office
-from worker.setup.steering import stop
+from worker.service.context import Context
+from worker.setup.lifecycle import stop
 from worker.turn.loop import look
 
 
@@ -56,7 +56,7 @@ def lived(begun: Begun) -> Begun:
 
 
 def test_labels_skips_and_given_up_items_agree_wherever_they_stand(
-    lived: Begun, office: Office, url: str
+    lived: Begun, context: Context, url: str
 ) -> None:
     standing, _, verdict = look(lived.work, lived.ledger)
     where = fates(lived.work, standing)
@@ -67,8 +67,8 @@ def test_labels_skips_and_given_up_items_agree_wherever_they_stand(
     )  # fmt: skip
     assert sum(every) == lived.work.pool.n_items
 
-    status, report = status_of(office, lived.id), gather(lived.work, lived.header, lived.ledger)
-    seen = snapshot(lived.work, lived.header, lived.ledger, office.settings)
+    status, report = status_of(context, lived.id), gather(lived.work, lived.header, lived.ledger)
+    seen = snapshot(lived.work, lived.header, lived.ledger, context.settings)
     found, told = metrics(url, lived), as_json(report)
     html = httpx.get(f"{url}/a/{lived.id}").text
     assert verdict.labels == status.labels == report.labels == report.items.labelled == seen.labels
@@ -92,9 +92,9 @@ def test_labels_skips_and_given_up_items_agree_wherever_they_stand(
     assert ">Skipped<" not in text
 
 
-def test_the_decision_counts_as_the_pages_do(lived: Begun, office: Office, url: str) -> None:
-    stop(office, lived.id)
-    status = status_of(office, lived.id)
+def test_the_decision_counts_as_the_pages_do(lived: Begun, context: Context, url: str) -> None:
+    stop(context, lived.id)
+    status = status_of(context, lived.id)
     assert status.decision is not None
     told = status.decision
     given_up = {s: told[f"{s}_items"] for s in ("skipped", "rejected", "deleted")}

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.web.site import Begun, dashboard
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.store import ValkeyLedger
 from worker.web.live import LOOK_S
 
@@ -90,9 +90,9 @@ def test_nobody_listens_and_nobody_looks(
     assert looks == []
 
 
-def test_the_dashboard_ends_though_somebody_listens(office: Office, begun: Begun) -> None:
+def test_the_dashboard_ends_though_somebody_listens(context: Context, begun: Begun) -> None:
     with ExitStack() as open_readers:
-        with dashboard(office) as url:
+        with dashboard(context) as url:
             marks = open_readers.enter_context(listening(f"{url}/a/{begun.id}/live"))
             next(marks)
             began = time.monotonic()

@@ -19,9 +19,9 @@ from worker.cli.printing import status_text
 from worker.pool import compile_pool
 from worker.report.gathering import gather
 from worker.report.status import status_of
+from worker.service.context import QUEUE, Context
 from worker.service.counters import count_failure, count_turn, counters
-from worker.service.office import QUEUE, Office
-from worker.setup.steering import stop
+from worker.setup.lifecycle import stop
 from worker.store.settings import Settings, read_settings
 from worker.watcher import HEARTBEAT
 from worker.web.sight import Sight
@@ -38,23 +38,23 @@ def metrics(url: str, begun: Begun) -> dict[str, float]:
 
 
 def test_people_are_led_to_label_studio_where_they_reach_it(
-    url: str, begun: Begun, office: Office, monkeypatch: pytest.MonkeyPatch
+    url: str, begun: Begun, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LABEL_STUDIO_URL", begun.header.url)
     monkeypatch.setenv("LABEL_STUDIO_PUBLIC_URL", "https://labels.example/")
     there = "https://labels.example/projects/1/data"
     assert f'<a href="{there}">' in httpx.get(f"{url}/a/{begun.id}").text
-    assert f"Label Studio: {there}\n" in status_text(status_of(office, begun.id))
+    assert f"Label Studio: {there}\n" in status_text(status_of(context, begun.id))
     report = gather(begun.work, begun.header, begun.ledger)
     assert report.reproduce["url"] == "https://labels.example"
     with pytest.raises(ConnectorError, match=r"LABEL_STUDIO_PUBLIC_URL is 'labels\.example'"):
         read_settings({"LABEL_STUDIO_PUBLIC_URL": "labels.example"})
 
 
-def test_a_page_says_what_the_status_says(url: str, begun: Begun, office: Office) -> None:
+def test_a_page_says_what_the_status_says(url: str, begun: Begun, context: Context) -> None:
     for n in range(7):
         begun.label(("cat", "dog", "cow")[n % 3])
-    status = status_of(office, begun.id)
+    status = status_of(context, begun.id)
     page = httpx.get(f"{url}/a/{begun.id}").text
     assert f'<span id="labels">{status.labels}</span> of {status.pool_items} items' in page
     for group in status.groups:
@@ -71,19 +71,19 @@ def test_a_page_says_what_the_status_says(url: str, begun: Begun, office: Office
 
 
 def test_of_models_that_are_compared_the_differences_are_shown_and_no_empty_table(
-    url: str, office: Office, tmp_path: Path, assessment_id: str
+    url: str, context: Context, tmp_path: Path, assessment_id: str
 ) -> None:
     write_models(tmp_path, {"old": 0.6, "new": 0.85}, n=60)
     values = values_of(["old", "new"], {"task": "compare"}) | {"assessment": assessment_id}
     plan = plan_of(tmp_path, values)
-    office.enter(assessment_id)
-    office.ledger(assessment_id).begin(header_of(plan, compile_pool(plan, office.settings.pools)))
+    context.enter(assessment_id)
+    context.ledger(assessment_id).begin(header_of(plan, compile_pool(plan, context.settings.pools)))
     try:
-        status = status_of(office, assessment_id)
+        status = status_of(context, assessment_id)
         page = httpx.get(f"{url}/a/{assessment_id}").text
         told = httpx.get(f"{url}/a/{assessment_id}/status.json").json()
     finally:
-        forget(office, assessment_id)
+        forget(context, assessment_id)
     (row,) = told["models"]["differences"]
     assert (row["first"], row["second"], row["group"]) == ("old", "new", "all items")
     assert row["disagreed"] > 0
@@ -97,10 +97,10 @@ def test_of_models_that_are_compared_the_differences_are_shown_and_no_empty_tabl
 
 
 def test_items_that_wait_for_more_votes_are_counted_also_before_any_outcome_changes(
-    office: Office, tmp_path: Path, assessment_id: str, url: str
+    context: Context, tmp_path: Path, assessment_id: str, url: str
 ) -> None:
     more = "annotation: {per_item: 2, rule: majority}\nqueue: {look_ahead: 4}\n"
-    voted = begin(office, tmp_path / "plan", assessment_id, more=more)
+    voted = begin(context, tmp_path / "plan", assessment_id, more=more)
     page = f"{url}/a/{voted.id}"
     assert "Votes to come" not in httpx.get(page).text
     for said in ("cat", "dog", "zebra"):
@@ -119,7 +119,7 @@ def test_items_that_wait_for_more_votes_are_counted_also_before_any_outcome_chan
     told = httpx.get(f"{page}/status.json").json()
     assert told["waiting_votes"] == {"3": 1}
     assert told["annotation"]["rule"] == "majority"
-    forget(office, voted.id)
+    forget(context, voted.id)
 
 
 def test_the_page_of_all_names_each_with_its_headline(url: str, begun: Begun) -> None:
@@ -138,9 +138,9 @@ def test_a_pool_that_is_gone_is_a_warning_and_no_crash(url: str, begun: Begun) -
     assert httpx.get(f"{url}/metrics").status_code == 200
 
 
-def test_a_decision_is_shown_with_its_evidence(url: str, begun: Begun, office: Office) -> None:
+def test_a_decision_is_shown_with_its_evidence(url: str, begun: Begun, context: Context) -> None:
     begun.label()
-    stop(office, begun.id)
+    stop(context, begun.id)
     page = httpx.get(f"{url}/a/{begun.id}").text
     assert "Stopped by hand" in page
     assert "by hand (inconclusive)" in page
@@ -152,8 +152,8 @@ def test_nobody_is_not_found(url: str) -> None:
         assert httpx.get(url + path).status_code == 404
 
 
-def test_the_same_revision_is_worked_out_once(office: Office, begun: Begun) -> None:
-    sight = Sight(office)
+def test_the_same_revision_is_worked_out_once(context: Context, begun: Begun) -> None:
+    sight = Sight(context)
     first = sight.status(begun.id)
     assert sight.status(begun.id) is first
     begun.label()
@@ -163,12 +163,12 @@ def test_the_same_revision_is_worked_out_once(office: Office, begun: Begun) -> N
 # --- metrics --------------------------------------------------------------------------------
 
 
-def test_metrics_are_those_of_the_ledger(url: str, begun: Begun, office: Office) -> None:
+def test_metrics_are_those_of_the_ledger(url: str, begun: Begun, context: Context) -> None:
     for _ in range(3):
         begun.label()
     begun.desk.submit(begun.desk.next_task(1) or 0, "nonsense", 1)
     begun.turn()
-    status, found = status_of(office, begun.id), metrics(url, begun)
+    status, found = status_of(context, begun.id), metrics(url, begun)
     assert found["assay_labels_total"] == status.labels == 3
     assert found["assay_open_items"] == status.open_items > 0
     assert found["assay_rejected"] == len(status.rejected) == 1
@@ -180,8 +180,10 @@ def test_metrics_are_those_of_the_ledger(url: str, begun: Begun, office: Office)
     assert "assay_webhook_gap_seconds" not in found
 
 
-def test_webhooks_are_behind_until_a_turn_read_them(url: str, begun: Begun, office: Office) -> None:
-    queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
+def test_webhooks_are_behind_until_a_turn_read_them(
+    url: str, begun: Begun, context: Context
+) -> None:
+    queue = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer)
     queue.empty()
     for _ in range(2):
         httpx.post(
@@ -192,17 +194,17 @@ def test_webhooks_are_behind_until_a_turn_read_them(url: str, begun: Begun, offi
     found = metrics(url, begun)
     assert (found["assay_events_behind"], found["assay_pending_events"]) == (2, 1)
     assert found["assay_webhook_gap_seconds"] < 10
-    count_turn(office.state, begun.id, 0.02, 2)
+    count_turn(context.state, begun.id, 0.02, 2)
     assert metrics(url, begun)["assay_events_behind"] == 0
     queue.empty()
 
 
 def test_turns_are_a_histogram_and_failures_a_counter(
-    url: str, begun: Begun, office: Office
+    url: str, begun: Begun, context: Context
 ) -> None:
     for seconds in (0.004, 0.005, 0.2, 99.0):
-        count_turn(office.state, begun.id, seconds, 0)
-    count_failure(office.state, begun.id)
+        count_turn(context.state, begun.id, seconds, 0)
+    count_failure(context.state, begun.id)
     found = metrics(url, begun)
     assert found["assay_advance_seconds_bucket0.005"] == 2
     assert found["assay_advance_seconds_bucket0.25"] == 3
@@ -212,8 +214,8 @@ def test_turns_are_a_histogram_and_failures_a_counter(
     assert found["assay_job_failures_total"] == 1
 
 
-def test_nothing_was_counted_at_the_beginning(office: Office, assessment_id: str) -> None:
-    none = counters(office.state, assessment_id)
+def test_nothing_was_counted_at_the_beginning(context: Context, assessment_id: str) -> None:
+    none = counters(context.state, assessment_id)
     assert sum(none.turns) == none.failures == none.behind == 0
     assert none.webhook_at is None
 
@@ -221,19 +223,19 @@ def test_nothing_was_counted_at_the_beginning(office: Office, assessment_id: str
 # --- health ---------------------------------------------------------------------------------
 
 
-def test_it_is_not_ready_without_watcher_and_worker(url: str, office: Office) -> None:
-    office.state.delete(HEARTBEAT)
+def test_it_is_not_ready_without_watcher_and_worker(url: str, context: Context) -> None:
+    context.state.delete(HEARTBEAT)
     answer = httpx.get(f"{url}/readyz")
     assert answer.status_code == 503
     assert any("assay watch" in reason for reason in answer.json()["missing"])
-    office.state.set(HEARTBEAT, 1, ex=60)
+    context.state.set(HEARTBEAT, 1, ex=60)
     reasons = httpx.get(f"{url}/readyz").json()["missing"]
     assert not any("assay watch" in reason for reason in reasons)
     assert httpx.get(f"{url}/healthz").json() == {"status": "up"}
 
 
 def test_without_its_server_it_is_alive_and_says_what_is_wrong(tmp_path: Path) -> None:
-    nowhere = Office(Settings(tmp_path, None, None), f"unix://{tmp_path}/nobody", is_patient=False)
+    nowhere = Context(Settings(tmp_path, None, None), f"unix://{tmp_path}/nobody", is_patient=False)
     with dashboard(nowhere) as url:
         began = time.monotonic()
         assert httpx.get(f"{url}/healthz").status_code == 200

@@ -13,7 +13,7 @@ import pytest
 
 from connector.errors import MissingSetting
 from tests.web.site import SECRET, TOKEN, Begun, begin, dashboard, forget
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.web import guesses
 from worker.web.security import gate
 
@@ -133,8 +133,8 @@ def test_the_cookie_is_of_no_use_to_scripts_and_other_sites(url: str) -> None:
 @pytest.mark.parametrize(
     "cookie", ["", "x", "1.2", "99999999999.abc.def", "99999999999..", ".", "é.é.é"]
 )
-def test_a_made_up_cookie_is_no_session(office: Office, begun: Begun, cookie: str) -> None:
-    with dashboard(office, host="0.0.0.0") as url:
+def test_a_made_up_cookie_is_no_session(context: Context, begun: Begun, cookie: str) -> None:
+    with dashboard(context, host="0.0.0.0") as url:
         answer = httpx.get(f"{url}/", headers={"cookie": f"assay_session={cookie}".encode()})
     assert answer.status_code == 401
 
@@ -147,13 +147,13 @@ def test_signing_out_ends_the_session(url: str, begun: Begun) -> None:
 
 
 def test_a_cookie_that_was_copied_before_signing_out_is_of_no_use(
-    office: Office, url: str, begun: Begun
+    context: Context, url: str, begun: Begun
 ) -> None:
     with signed_in(url) as client, signed_in(url) as other:
         copied = {"cookie": f"assay_session={client.cookies['assay_session']}"}
         csrf = csrf_of(client, begun.id)
         assert client.post("/logout", data={"csrf": csrf}).status_code == 303
-        with dashboard(office, host="0.0.0.0") as elsewhere:  # another receiver knows, too
+        with dashboard(context, host="0.0.0.0") as elsewhere:  # another receiver knows, too
             for base in (url, elsewhere):
                 pause = f"{base}/a/{begun.id}/pause"
                 answer = httpx.post(pause, data={"csrf": csrf}, headers=copied)
@@ -174,8 +174,8 @@ def test_signing_in_leads_to_no_other_site(url: str, target: str) -> None:
 # --- bound to another address than loopback -----------------------------------------------------
 
 
-def test_others_read_nothing_without_the_token(office: Office, begun: Begun) -> None:
-    with dashboard(office, host="0.0.0.0") as url:
+def test_others_read_nothing_without_the_token(context: Context, begun: Begun) -> None:
+    with dashboard(context, host="0.0.0.0") as url:
         for path in ("/", "/part", "/live", f"/a/{begun.id}", f"/a/{begun.id}/part", "/metrics",
                      f"/a/{begun.id}/live", f"/a/{begun.id}/status.json",
                      f"/a/{begun.id}/reports/x.html", "/nothing"):  # fmt: skip
@@ -188,8 +188,8 @@ def test_others_read_nothing_without_the_token(office: Office, begun: Begun) -> 
             assert begun.id in client.get("/").text
 
 
-def test_health_and_webhooks_need_no_token(office: Office, begun: Begun) -> None:
-    with dashboard(office, host="0.0.0.0") as url:
+def test_health_and_webhooks_need_no_token(context: Context, begun: Begun) -> None:
+    with dashboard(context, host="0.0.0.0") as url:
         assert httpx.get(f"{url}/healthz").status_code == 200
         assert httpx.get(f"{url}/readyz").status_code in (200, 503)
         sent = {"X-Assay-Secret": SECRET}
@@ -212,10 +212,10 @@ def test_loopback_needs_no_token(host: str) -> None:
 
 @pytest.mark.parametrize("asked", ["assay.example.org", "localhost", "127.0.0.1:8765", "other"])
 def test_behind_a_proxy_everybody_needs_the_token_whatever_name_the_proxy_asks_for(
-    office: Office, begun: Begun, asked: str
+    context: Context, begun: Begun, asked: str
 ) -> None:
     host = {"host": asked}
-    with dashboard(office, public_url="https://assay.example.org") as url:
+    with dashboard(context, public_url="https://assay.example.org") as url:
         for path in ("/", "/metrics", f"/a/{begun.id}"):
             assert httpx.get(url + path, headers=host).status_code == 401
             assert httpx.get(url + path, headers=host | BEARER).status_code == 200
@@ -233,8 +233,8 @@ def test_a_public_address_on_loopback_needs_no_token(public: str) -> None:
     assert gate("127.0.0.1", public, {}).is_local
 
 
-def test_without_a_token_it_says_how_to_steer(office: Office, begun: Begun) -> None:
-    with dashboard(office, token=None) as url:
+def test_without_a_token_it_says_how_to_steer(context: Context, begun: Begun) -> None:
+    with dashboard(context, token=None) as url:
         assert "Set ASSAY_DASHBOARD_TOKEN to steer" in httpx.get(f"{url}/a/{begun.id}").text
         for token in ("x", "None"):
             assert httpx.post(f"{url}/login", data={"token": token}).status_code == 403
@@ -275,15 +275,15 @@ def test_every_answer_forbids_frames_sniffing_foreign_code_and_keeping(
 
 
 def test_names_are_text_and_nothing_else(
-    office: Office, tmp_path: Path, assessment_id: str
+    context: Context, tmp_path: Path, assessment_id: str
 ) -> None:
     names = ("<script>alert(1)</script>", "שלום ‮abc", "🙂" * 20, "x" * 300, "=cmd|' /C calc'!A0")
-    begin(office, tmp_path / "odd", assessment_id, groups=names)
+    begin(context, tmp_path / "odd", assessment_id, groups=names)
     try:
-        with dashboard(office) as url:
+        with dashboard(context) as url:
             text = httpx.get(f"{url}/a/{assessment_id}").text
     finally:
-        forget(office, assessment_id)
+        forget(context, assessment_id)
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert "שלום" in text
@@ -291,9 +291,9 @@ def test_names_are_text_and_nothing_else(
 
 
 def test_only_reports_are_served_from_the_folder_of_reports(
-    office: Office, url: str, begun: Begun, tmp_path: Path
+    context: Context, url: str, begun: Begun, tmp_path: Path
 ) -> None:
-    folder = office.folder(begun.id) / "reports"
+    folder = context.folder(begun.id) / "reports"
     folder.mkdir(parents=True)
     page = f"{begun.id}-20260101T100000Z.html"
     others = page.replace("100000Z", "110000Z")  # named like a report, and not one of ours

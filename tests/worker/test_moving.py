@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.promises.world import small_assessment
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.service.server import connect
 from worker.setup.exported import VERSION, NotMovable
 from worker.setup.moving import pack, take_over
@@ -35,8 +35,8 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-class Dying(Office):
-    """The office of a process that is killed before it puts anything on the list."""
+class Dying(Context):
+    """The context of a process that is killed before it puts anything on the list."""
 
     def enter(self, assessment: str) -> None:
         raise Killed
@@ -50,10 +50,10 @@ def home(tmp_path: Path) -> Iterator[tuple[Settings, str]]:
 
 
 @pytest.fixture
-def office(home: tuple[Settings, str]) -> Iterator[Office]:
-    office = Office(*home)
-    yield office
-    office.close()
+def context(home: tuple[Settings, str]) -> Iterator[Context]:
+    context = Context(*home)
+    yield context
+    context.close()
 
 
 def exported(file: Path, status: str = "running") -> tuple[Header, dict[str, Any]]:
@@ -85,7 +85,7 @@ def as_paused(kept: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("status", ["running", "paused", "stopped"])
 def test_an_import_that_died_before_the_list_is_ended_by_the_next_one(
-    office: Office, home: tuple[Settings, str], tmp_path: Path, status: str
+    context: Context, home: tuple[Settings, str], tmp_path: Path, status: str
 ) -> None:
     file = tmp_path / "export.json"
     header, kept = exported(file, status)
@@ -94,41 +94,41 @@ def test_an_import_that_died_before_the_list_is_ended_by_the_next_one(
     with closing(Dying(*home)) as dying, pytest.raises(Killed):
         take_over(dying, file, None)
     # it runs nowhere twice, also while it is on no list
-    assert (pack(office.state, "moved"), office.ids()) == (expected, [])
+    assert (pack(context.state, "moved"), context.ids()) == (expected, [])
 
-    assert take_over(office, file, None) == header
-    assert (pack(office.state, "moved"), office.ids()) == (expected, ["moved"])
+    assert take_over(context, file, None) == header
+    assert (pack(context.state, "moved"), context.ids()) == (expected, ["moved"])
 
 
 def test_what_was_claimed_and_not_seen_may_still_be_on_its_way_from_elsewhere(
-    office: Office, tmp_path: Path
+    context: Context, tmp_path: Path
 ) -> None:
     file = tmp_path / "export.json"
     exported(file)
-    take_over(office, file, None)
+    take_over(context, file, None)
 
-    assert office.ledger("moved").in_doubt([0, 1, 2]) == {0, 1}
+    assert context.ledger("moved").in_doubt([0, 1, 2]) == {0, 1}
 
 
-def test_what_is_on_the_list_is_never_imported_again(office: Office, tmp_path: Path) -> None:
+def test_what_is_on_the_list_is_never_imported_again(context: Context, tmp_path: Path) -> None:
     file = tmp_path / "export.json"
     exported(file)
-    take_over(office, file, None)
-    before = pack(office.state, "moved")
+    take_over(context, file, None)
+    before = pack(context.state, "moved")
 
     with pytest.raises(NotMovable, match="here already"):
-        take_over(office, file, None)
-    assert pack(office.state, "moved") == before
+        take_over(context, file, None)
+    assert pack(context.state, "moved") == before
 
 
 def test_what_is_there_and_not_what_the_file_holds_is_neither_changed_nor_listed(
-    office: Office, tmp_path: Path
+    context: Context, tmp_path: Path
 ) -> None:
     file = tmp_path / "export.json"
     header, _ = exported(file)
-    office.ledger("moved").begin(replace(header, project=99))
-    before = pack(office.state, "moved")
+    context.ledger("moved").begin(replace(header, project=99))
+    before = pack(context.state, "moved")
 
     with pytest.raises(NotMovable, match="here already"):
-        take_over(office, file, None)
-    assert (pack(office.state, "moved"), office.ids()) == (before, [])
+        take_over(context, file, None)
+    assert (pack(context.state, "moved"), context.ids()) == (before, [])

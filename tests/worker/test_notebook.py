@@ -15,8 +15,8 @@ from tests.report.crowds import crowd
 from worker.notebook import snapshot
 from worker.report.gathering import gather
 from worker.report.status import status_of
+from worker.service.context import Context, NoSuchAssessment
 from worker.service.embedded import server
-from worker.service.office import NoSuchAssessment, Office
 from worker.service.server import NoServer
 from worker.store import ValkeyLedger
 from worker.store.settings import Settings
@@ -29,7 +29,7 @@ class Home:
     url: str
     folder: Path
     world: World
-    office: Office
+    context: Context
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +37,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """A home with the assessment `small`: nobody is at it but the tests."""
     folder = tmp_path_factory.mktemp("notebook")
     with server(folder, None) as url:
-        office = Office(Settings(folder, None, None), url)
+        context = Context(Settings(folder, None, None), url)
         work, header = small_assessment(folder / "small", "{mrr: {confidence: 0.9999}, budget: 6}")
         header = replace(header, assessment="small")
-        ledger = ValkeyLedger(office.state, "small")
+        ledger = ValkeyLedger(context.state, "small")
         ledger.begin(header)
-        office.enter("small")
-        yield Home(url, folder, World(work, header, ledger, folder / "out"), office)
-        office.close()
+        context.enter("small")
+        yield Home(url, folder, World(work, header, ledger, folder / "out"), context)
+        context.close()
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +94,7 @@ def test_the_frames_hold_what_people_did_and_what_was_chosen_for_them(home: Home
     assert mine["is_right"] == (mine["predicted"] == "cat")
     assert mine["group"] == mine["predicted"]  # the groups are the predicted classes
     assert 0.5 < mine["score"] < 1
-    kept = home.office.ledger("small").choices()
+    kept = home.context.ledger("small").choices()
     assert list(seen.choices.index) == [choice["claim"] for choice in kept]
     assert list(seen.choices["item"]) == [choice["item"] for choice in kept]
     assert set(seen.choices["group"]) <= set(CLASSES)
@@ -105,7 +105,7 @@ def test_the_frames_hold_what_people_did_and_what_was_chosen_for_them(home: Home
 
 
 def test_the_numbers_of_the_groups_are_those_of_the_status(home: Home):
-    status = status_of(home.office, "small")
+    status = status_of(home.context, "small")
 
     frame = worker.open("small").groups
 
@@ -120,12 +120,15 @@ def test_the_numbers_of_the_groups_are_those_of_the_status(home: Home):
 
 
 def test_the_server_may_be_named_and_looking_changes_nothing(home: Home):
-    before = sorted(home.office.state.scan_iter()), home.office.ledger("small").standing()
+    before = sorted(home.context.state.scan_iter()), home.context.ledger("small").standing()
 
     seen = worker.open("small", url=home.url)
 
     assert seen.revision == before[1].revision
-    assert (sorted(home.office.state.scan_iter()), home.office.ledger("small").standing()) == before
+    assert (
+        sorted(home.context.state.scan_iter()),
+        home.context.ledger("small").standing(),
+    ) == before
 
 
 def test_a_decision_is_in_the_frame_and_its_text_is_the_headline(home: Home):

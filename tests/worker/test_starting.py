@@ -13,7 +13,7 @@ from connector.labels import read_schema, write_config
 from worker.cli.printing import pool_text
 from worker.errors import PlanError, PoolChanged
 from worker.plan import plan_hash
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.setup.starting import Checked, check_plan, start, start_or_go_on
 from worker.store import AlreadyStarted, Header
 from worker.store.settings import Settings
@@ -206,18 +206,18 @@ def test_a_configuration_that_cannot_be_read_is_told_with_its_path(tmp_path):
 
 
 @pytest.fixture
-def office(tmp_path: Path, valkey_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
-    """An office with a token; nothing listens at the address of its Label Studio."""
+def context(tmp_path: Path, valkey_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
+    """A context with a token; nothing listens at the address of its Label Studio."""
     monkeypatch.setenv("LABEL_STUDIO_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", "no-token")
-    office = Office(Settings(tmp_path, None, None), valkey_url)
-    yield office
-    office.close()
+    context = Context(Settings(tmp_path, None, None), valkey_url)
+    yield context
+    context.close()
 
 
-def begin(office: Office, plan: Path) -> Header:
+def begin(context: Context, plan: Path) -> Header:
     """Put into the ledger what a start of this plan would have put there."""
-    found = check_plan(plan, office.settings.pools)
+    found = check_plan(plan, context.settings.pools)
     assert found.schema is not None
     header = Header(
         assessment=found.plan.assessment,
@@ -234,7 +234,7 @@ def begin(office: Office, plan: Path) -> Header:
         labels=found.schema.labels,
         started_at="2026-01-01T00:00:00+00:00",
     )
-    office.ledger(header.assessment).begin(header)
+    context.ledger(header.assessment).begin(header)
     return header
 
 
@@ -242,50 +242,50 @@ def silent(_: str) -> None:
     """Nobody listens."""
 
 
-def test_up_goes_on_with_the_same_plan_wherever_its_folder_is_now(office, tmp_path, assessment_id):
-    header = begin(office, write_plan(tmp_path, assessment=assessment_id))
+def test_up_goes_on_with_the_same_plan_wherever_its_folder_is_now(context, tmp_path, assessment_id):
+    header = begin(context, write_plan(tmp_path, assessment=assessment_id))
     moved = tmp_path / "moved"
     moved.mkdir()
 
-    said = start_or_go_on(write_plan(moved, assessment=assessment_id), office, silent)
+    said = start_or_go_on(write_plan(moved, assessment=assessment_id), context, silent)
 
     assert said.startswith(f"Going on with {assessment_id}. ")
     assert f"{header.url}/projects/31/data" in said
 
 
-def test_up_with_another_plan_under_the_same_id_is_refused(office, tmp_path, assessment_id):
-    begin(office, write_plan(tmp_path, assessment=assessment_id))
+def test_up_with_another_plan_under_the_same_id_is_refused(context, tmp_path, assessment_id):
+    begin(context, write_plan(tmp_path, assessment=assessment_id))
     other = write_plan(tmp_path, assessment=assessment_id, more="stop: {budget: 9}\n")
     with pytest.raises(AlreadyStarted, match="for a new one give the plan another `assessment` id"):
-        start_or_go_on(other, office, silent)
+        start_or_go_on(other, context, silent)
 
 
-def test_up_with_another_seed_says_that_the_pool_is_not_the_same(office, tmp_path, assessment_id):
-    begin(office, write_plan(tmp_path, assessment=assessment_id))
+def test_up_with_another_seed_says_that_the_pool_is_not_the_same(context, tmp_path, assessment_id):
+    begin(context, write_plan(tmp_path, assessment=assessment_id))
     other = write_plan(tmp_path, assessment=assessment_id, more="seed: 2\n")
     with pytest.raises(PoolChanged, match="`pool` or `seed` changed since the assessment began"):
-        start_or_go_on(other, office, silent)
+        start_or_go_on(other, context, silent)
 
 
 @pytest.mark.parametrize("begin_again", [start, start_or_go_on])
 def test_a_predictions_file_that_changed_since_the_start_is_refused(
-    office, tmp_path, assessment_id, begin_again
+    context, tmp_path, assessment_id, begin_again
 ):
     plan = write_plan(tmp_path, assessment=assessment_id)
-    begin(office, plan)
+    begin(context, plan)
     write_plan(tmp_path, assessment=assessment_id, csv=CSV.replace("0.7", "0.3"))
     with pytest.raises(PoolChanged, match=r"p\.csv"):
-        begin_again(plan, office, silent)
+        begin_again(plan, context, silent)
 
 
 @pytest.mark.parametrize("name", ["LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"])
 @pytest.mark.parametrize("begin_now", [start, start_or_go_on])
 def test_a_missing_setting_is_told_before_the_predictions_are_read(
-    office, tmp_path, assessment_id, monkeypatch, name, begin_now
+    context, tmp_path, assessment_id, monkeypatch, name, begin_now
 ):
     monkeypatch.delenv(name)
     plan = write_plan(tmp_path, assessment=assessment_id)
     with pytest.raises(MissingSetting, match=f"{name} is not set"):
-        begin_now(plan, office, silent)
-    assert not office.settings.pools.exists()
-    assert office.ledger(assessment_id).header() is None
+        begin_now(plan, context, silent)
+    assert not context.settings.pools.exists()
+    assert context.ledger(assessment_id).header() is None

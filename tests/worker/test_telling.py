@@ -5,7 +5,7 @@ import pytest
 from tests.fakes import FakeDesk
 from worker.store import MemoryLedger
 from worker.turn import announce
-from worker.turn.announce import tell_tab
+from worker.turn.announce import publish_tab
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def tell(ledger, desk, status, text):
     """As a turn does, with what it has read."""
-    tell_tab(ledger, desk, status, text, ledger.notes())
+    publish_tab(ledger, desk, status, text, ledger.notes())
 
 
 def test_the_title_says_how_far_it_is(now):

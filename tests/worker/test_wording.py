@@ -12,7 +12,7 @@ from tests.worker.test_decision import ONE_BAD, all_labelled, assessment, said_a
 from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.rule import PairVerdict, Verdict
 from worker.findings.claims import WORDS, extreme_among, extreme_claim, how_sure
-from worker.findings.ranks import standings
+from worker.findings.ranks import group_ranks
 from worker.findings.wording import finding, guarantee_means, headline, in_short
 from worker.formats import at_most, error, percent, probability, share
 from worker.notebook import snapshot
@@ -273,7 +273,7 @@ def test_wherever_the_finding_stands_the_tolerance_stands_beside_how_sure_it_is(
 
 def test_the_page_says_what_a_picture_s_other_probability_is(decided):
     _, belief, now = look(decided.work, decided.ledger)
-    found = standings(belief)
+    found = group_ranks(belief)
     alone = found.p_lowest[now.chosen[0]]
     assert now.confidence is not None
     assert alone < now.confidence - 0.02, "with a tolerance the two numbers differ"

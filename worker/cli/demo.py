@@ -21,9 +21,9 @@ from connector.annotator import Annotator, AnnotatorError, sign_up
 from worker.errors import AssayError
 from worker.report.making import make_now
 from worker.report.status import Status, status_of
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
-from worker.service.upkeep import environment, keep_up
+from worker.service.supervisor import environment, keep_up
 from worker.setup.starting import start
 from worker.store.settings import Settings, read_settings
 
@@ -65,20 +65,20 @@ def run(*, by_hand: bool, keep: bool, stop: Event) -> None:
         for name in ("REDIS_URL", "ASSAY_STATE_URL", "LABEL_STUDIO_PUBLIC_URL"):
             os.environ.pop(name, None)
         with server(home, None) as url:
-            office = Office(settings, url)
+            context = Context(settings, url)
             try:
-                _show(office, studio.url, by_hand=by_hand, keep=keep, stop=stop, began=began)
+                _show(context, studio.url, by_hand=by_hand, keep=keep, stop=stop, began=began)
             finally:
-                office.close()
+                context.close()
 
 
 def _show(
-    office: Office, studio: str, *, by_hand: bool, keep: bool, stop: Event, began: float
+    context: Context, studio: str, *, by_hand: bool, keep: bool, stop: Event, began: float
 ) -> None:
-    header = start(SAMPLE / "plan.yaml", office, _say)
+    header = start(SAMPLE / "plan.yaml", context, _say)
     page = f"{studio}/projects/{header.project}/data"
     ended = Event()
-    threads = [Thread(target=_keep_up, args=(office, ended), daemon=True)]
+    threads = [Thread(target=_keep_up, args=(context, ended), daemon=True)]
     if by_hand:
         _say(
             f"Label in {page} (Label All Tasks). Sign in as {local.ADMIN_EMAIL}, password "
@@ -93,9 +93,9 @@ def _show(
     for thread in threads:
         thread.start()
     try:
-        final = _follow(office, header.assessment, stop, by_hand=by_hand)
+        final = _follow(context, header.assessment, stop, by_hand=by_hand)
         if final is not None:
-            _conclude(office, final, page, time.monotonic() - began)
+            _conclude(context, final, page, time.monotonic() - began)
             if keep:
                 _say(
                     f"Everything stays up until Ctrl-C. Sign in to {studio} as "
@@ -108,15 +108,15 @@ def _show(
             thread.join(timeout=30)
 
 
-def _follow(office: Office, assessment: str, stop: Event, *, by_hand: bool) -> Status | None:
+def _follow(context: Context, assessment: str, stop: Event, *, by_hand: bool) -> Status | None:
     """Show the state as it changes, until everybody has been told the decision."""
     deadline = time.monotonic() + PATIENCE_S
     console = Console(stderr=True)
     with Live(console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
         while not stop.is_set():
-            status = status_of(office, assessment)
+            status = status_of(context, assessment)
             live.update(_panel(status))
-            notes = office.ledger(assessment).notes()
+            notes = context.ledger(assessment).notes()
             if status.status == "stopped" and notes.get("told_desk"):
                 return status
             if not by_hand and time.monotonic() > deadline:
@@ -138,13 +138,13 @@ def _panel(s: Status) -> Panel:
     return Panel("\n".join(lines), title=f"{s.header.assessment}: {s.status}", width=96)
 
 
-def _conclude(office: Office, status: Status, page: str, took_s: float) -> None:
-    path = office.folder(status.header.assessment) / "decision.json"
+def _conclude(context: Context, status: Status, page: str, took_s: float) -> None:
+    path = context.folder(status.header.assessment) / "decision.json"
     decision = json.loads(path.read_text(encoding="utf-8"))
     click.echo("")
     click.echo(decision["text"])
     click.echo(f"The decision with its evidence: {path}")
-    click.echo(f"The report on a page: {make_now(office, status.header.assessment)}")
+    click.echo(f"The report on a page: {make_now(context, status.header.assessment)}")
     click.echo(f"What the annotators see now (only while Label Studio is up: --keep): {page}")
     click.echo(
         f"{decision['labels']} annotations by {decision['annotators']} annotators, "
@@ -152,14 +152,14 @@ def _conclude(office: Office, status: Status, page: str, took_s: float) -> None:
     )
 
 
-def _keep_up(office: Office, ended: Event) -> None:
+def _keep_up(context: Context, ended: Event) -> None:
     children = [
         ("receiver", ("serve", "--port", "0")),
         ("watcher", ("watch", "--every", "2")),
         ("worker-1", ("worker",)),
     ]
-    settings = office.settings
-    keep_up(office, environment(settings), children, _say, ended, settings.home / "up.pids")
+    settings = context.settings
+    keep_up(context, environment(settings), children, _say, ended, settings.home / "up.pids")
 
 
 def _label(person: Annotator, project: int, truth: dict[str, str], ended: Event) -> None:

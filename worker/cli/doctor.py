@@ -16,8 +16,8 @@ from connector.settings import label_studio_settings, other_servers, secret
 from connector.webhook import hook_url
 from worker.errors import AssayError
 from worker.notices.outbox import given_up
+from worker.service.context import Context
 from worker.service.embedded import find_binary
-from worker.service.office import Office
 from worker.service.server import check
 from worker.store import Header
 from worker.store.settings import SECRETS, Settings
@@ -42,14 +42,14 @@ class Finding:
     is_fatal: bool = False
 
 
-def examine(settings: Settings, office: Office) -> Iterator[Finding]:
+def examine(settings: Settings, context: Context) -> Iterator[Finding]:
     """Yield findings one by one, the server first."""
     yield Finding("Python", platform.python_version())
     yield _secrets()
-    yield from _server(settings, office)
+    yield from _server(settings, context)
     yield from _label_studios()
-    yield from _receiver(office)
-    yield from _people_of_ours(office)
+    yield from _receiver(context)
+    yield from _people_of_ours(context)
 
 
 def _secrets() -> Finding:
@@ -67,8 +67,8 @@ def _secrets() -> Finding:
     return Finding("Secrets", ", ".join(seen) or "none", " ".join(cures), is_fatal=bool(cures))
 
 
-def _server(settings: Settings, office: Office) -> Iterator[Finding]:
-    seen = check(office.state, settings.state_url or office.url)
+def _server(settings: Settings, context: Context) -> Iterator[Finding]:
+    seen = check(context.state, settings.state_url or context.url)
     where = (
         "ASSAY_STATE_URL"
         if settings.state_url
@@ -132,8 +132,8 @@ def _label_studio(url: str | None) -> Iterator[Finding]:
     )
 
 
-def _receiver(office: Office) -> Iterator[Finding]:
-    base = cast("str | None", office.state.get(RECEIVER))
+def _receiver(context: Context) -> Iterator[Finding]:
+    base = cast("str | None", context.state.get(RECEIVER))
     if not base:
         yield Finding(
             "Receiver",
@@ -158,20 +158,20 @@ def _receiver(office: Office) -> Iterator[Finding]:
     )
 
 
-def _people_of_ours(office: Office) -> Iterator[Finding]:
+def _people_of_ours(context: Context) -> Iterator[Finding]:
     from rq import Worker
 
-    workers = Worker.count(connection=office.jobs)
+    workers = Worker.count(connection=context.jobs)
     yield Finding(
         "Workers", str(workers), "" if workers else "start `assay worker` (or `assay up`)"
     )
-    watching = office.state.exists(HEARTBEAT)
+    watching = context.state.exists(HEARTBEAT)
     yield Finding(
         "Watcher",
         "watching" if watching else "none",
         "" if watching else "start `assay watch` (or `assay up`): it finds what webhooks lose",
     )
-    for assessment, seen in office.each(lambda one: _of_assessment(office, one)):
+    for assessment, seen in context.each(lambda one: _of_assessment(context, one)):
         if isinstance(seen, AssayError):
             yield Finding(f"Assessment {assessment}", "cannot be read", str(seen), is_fatal=True)
         else:
@@ -193,8 +193,8 @@ def _webhook(header: Header, base: str) -> list[Finding]:
     return [Finding(f"Webhook of {header.assessment}", "it is gone from Label Studio", cure)]
 
 
-def _of_assessment(office: Office, assessment: str) -> list[Finding]:
-    ledger, found = office.ledger(assessment), []
+def _of_assessment(context: Context, assessment: str) -> list[Finding]:
+    ledger, found = context.ledger(assessment), []
     header = ledger.header()
     notes = ledger.standing().notes
     if header is not None and (hooked := notes.get("hooked")):

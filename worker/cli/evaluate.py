@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from worker.cli.parts import JSON, PLAN, office_here, quiet_if
+from worker.cli.parts import JSON, PLAN, context_here, quiet_if
 from worker.errors import PlanError
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ def _live(plan: Plan) -> Frequencies:
     """The votes that the plan's own assessment has collected."""
     from worker.assessment import reopen
     from worker.assessment.judging import collected
-    from worker.service.office import NoSuchAssessment
+    from worker.service.context import NoSuchAssessment
 
-    with office_here() as office:
+    with context_here() as context:
         try:
-            header = office.header(plan.assessment)
+            header = context.header(plan.assessment)
         except NoSuchAssessment as error:
             raise PlanError(
                 [
@@ -95,5 +95,5 @@ def _live(plan: Plan) -> Frequencies:
                     "then its own votes are used"
                 ]
             ) from error
-        pool = reopen(header, office.settings.pools).pool
-        return collected(office.ledger(plan.assessment).standing().tally, pool)
+        pool = reopen(header, context.settings.pools).pool
+        return collected(context.ledger(plan.assessment).standing().tally, pool)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from worker.cli.parts import ASSESSMENT, JSON, PLAN, office_here, quiet_if, show
+from worker.cli.parts import ASSESSMENT, JSON, PLAN, context_here, quiet_if, show
 from worker.errors import AssayError
 
 
@@ -20,8 +20,8 @@ def start(plan: Path, as_json: bool) -> None:
     from connector.settings import project_page
     from worker.setup.starting import start as begin
 
-    with office_here() as office:
-        header = begin(plan, office, quiet_if(as_json))
+    with context_here() as context:
+        header = begin(plan, context, quiet_if(as_json))
     page = project_page(header.url, header.project)
     show(
         {"assessment": header.assessment, "project": header.project, "page": page},
@@ -38,12 +38,12 @@ def status(assessment: str | None, as_json: bool) -> None:
     from worker.cli.printing import status_text
     from worker.report.status import status_of
 
-    with office_here() as office:
+    with context_here() as context:
         if assessment:
-            one = status_of(office, assessment)
+            one = status_of(context, assessment)
             show(one.as_json(), as_json, status_text(one))
             return
-        found = list(office.each(lambda one: status_of(office, one)))
+        found = list(context.each(lambda one: status_of(context, one)))
     values, lines = [], []
     for name, seen in found:
         if isinstance(seen, AssayError):
@@ -61,10 +61,10 @@ def status(assessment: str | None, as_json: bool) -> None:
 @JSON
 def pause(assessment: str, as_json: bool) -> None:
     """Withdraw the queue of an ASSESSMENT; labels that come in still count."""
-    from worker.setup.steering import pause as now
+    from worker.setup.lifecycle import pause as now
 
-    with office_here() as office:
-        now(office, assessment)
+    with context_here() as context:
+        now(context, assessment)
     show({"assessment": assessment, "status": "paused"}, as_json, f"{assessment} is paused.")
 
 
@@ -80,10 +80,10 @@ def pause(assessment: str, as_json: bool) -> None:
 @JSON
 def resume(assessment: str, more: int, as_json: bool) -> None:
     """Open the queue of a paused or stopped ASSESSMENT again."""
-    from worker.setup.steering import resume as now
+    from worker.setup.lifecycle import resume as now
 
-    with office_here() as office:
-        now(office, assessment, more)
+    with context_here() as context:
+        now(context, assessment, more)
     show({"assessment": assessment, "status": "running"}, as_json, f"{assessment} goes on.")
 
 
@@ -92,10 +92,10 @@ def resume(assessment: str, more: int, as_json: bool) -> None:
 @JSON
 def stop(assessment: str, as_json: bool) -> None:
     """End an ASSESSMENT by hand, with a decision that says so."""
-    from worker.setup.steering import stop as now
+    from worker.setup.lifecycle import stop as now
 
-    with office_here() as office:
-        now(office, assessment)
+    with context_here() as context:
+        now(context, assessment)
     show({"assessment": assessment, "status": "stopped"}, as_json, f"{assessment} is stopped.")
 
 
@@ -109,9 +109,9 @@ def export(assessment: str, target: Path | None, as_json: bool) -> None:
     from worker.setup.moving import pack
     from worker.setup.replaying import export as collect
 
-    with office_here() as office:
-        work = reopen(office.header(assessment), office.settings.pools)
-        value = collect(work, office.ledger(assessment), pack(office.state, assessment))
+    with context_here() as context:
+        work = reopen(context.header(assessment), context.settings.pools)
+        value = collect(work, context.ledger(assessment), pack(context.state, assessment))
     text = json.dumps(value, ensure_ascii=False, indent=None if as_json else 2)
     if target is None:
         click.echo(text)
@@ -136,9 +136,9 @@ def bring(file: Path, pool: Path | None, as_json: bool) -> None:
     """Take over the assessment in a FILE that `assay export` wrote; it arrives paused."""
     from worker.setup.moving import take_over
 
-    with office_here() as office:
-        header = take_over(office, file, pool)
-        status = office.ledger(header.assessment).standing().status
+    with context_here() as context:
+        header = take_over(context, file, pool)
+        status = context.ledger(header.assessment).standing().status
     more = f" `assay resume {header.assessment}` goes on with it." if status == "paused" else ""
     show(
         {"assessment": header.assessment, "project": header.project, "status": status},
@@ -153,8 +153,8 @@ def bring(file: Path, pool: Path | None, as_json: bool) -> None:
 @JSON
 def forget(assessment: str, yes: bool, as_json: bool) -> None:
     """Take away all that is kept of an ASSESSMENT on the server, also of one that is damaged."""
-    with office_here() as office:
-        folder = office.folder(assessment)
+    with context_here() as context:
+        folder = context.folder(assessment)
         if not yes:
             click.confirm(
                 f"All that is kept of {assessment} goes: labels as they were counted, choices, "
@@ -163,7 +163,7 @@ def forget(assessment: str, yes: bool, as_json: bool) -> None:
                 abort=True,
                 err=True,
             )
-        n = office.forget(assessment)
+        n = context.forget(assessment)
     show({"assessment": assessment, "keys": n}, as_json, f"{assessment} is taken away ({n} keys).")
 
 
@@ -175,8 +175,8 @@ def replay(assessment: str, as_json: bool) -> None:
     from worker.cli.printing import replay_text
     from worker.setup.replaying import replay as rebuild
 
-    with office_here() as office:
-        case = office.case(assessment)
+    with context_here() as context:
+        case = context.case(assessment)
         result = rebuild(case.assessment, case.ledger, case.desk)
     value = {
         "is_equal": result.is_equal,

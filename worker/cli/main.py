@@ -14,7 +14,7 @@ import click
 
 from connector.errors import ConnectorError
 from worker.cli import evaluate, life, processes, report, simulate
-from worker.cli.parts import JSON, PLAN, complain, office_here, quiet_if, show
+from worker.cli.parts import JSON, PLAN, complain, context_here, quiet_if, show
 from worker.errors import AssayError
 from worker.service.logs import write_logs
 from worker.store.settings import read_settings
@@ -111,7 +111,7 @@ def check(plan: Path, as_json: bool) -> None:
     from worker.cli.printing import pool_text
     from worker.setup.starting import check_plan
 
-    checked = check_plan(plan, read_settings().pools, quiet_if(as_json), office_here)
+    checked = check_plan(plan, read_settings().pools, quiet_if(as_json), context_here)
     for warning in checked.warnings:
         click.echo(f"Note: {warning}", err=True)
     pool = checked.pool
@@ -146,9 +146,9 @@ def doctor(as_json: bool) -> None:
     from worker.cli.doctor import examine
     from worker.cli.printing import finding_text
 
-    with office_here() as office:
+    with context_here() as context:
         findings = []
-        for finding in examine(office.settings, office):
+        for finding in examine(context.settings, context):
             findings.append(finding)
             if not as_json:
                 click.echo(finding_text(finding))

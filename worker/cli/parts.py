@@ -1,4 +1,4 @@
-"""What the commands share: options, the office that they work in, and how they print."""
+"""What the commands share: options, the context that they work in, and how they print."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from worker.service.logs import Format, are_json, write_logs
 from worker.store.settings import read_settings
 
 if TYPE_CHECKING:
-    from worker.service.office import Office
+    from worker.service.context import Context
 
 PLAN = click.argument("plan", type=click.Path(path_type=Path))
 ASSESSMENT = click.argument("assessment")
@@ -42,15 +42,15 @@ LOGS = click.option(
 
 
 @contextmanager
-def office_here() -> Iterator[Office]:
+def context_here() -> Iterator[Context]:
     """The servers and settings of this machine, as long as a command works."""
+    from worker.service.context import Context
     from worker.service.embedded import server
-    from worker.service.office import Office
     from worker.service.server import check
 
     settings = read_settings()
     with server(settings.home, settings.redis_url) as url:
-        opened = Office(settings, url)
+        opened = Context(settings, url)
         try:
             if settings.state_url:
                 check(opened.state, settings.state_url)

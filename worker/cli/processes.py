@@ -10,7 +10,7 @@ from threading import Event
 import click
 
 from connector.settings import is_address
-from worker.cli.parts import LOGS, office_here, say
+from worker.cli.parts import LOGS, context_here, say
 from worker.store.settings import ONE_THREAD
 
 PORT = click.IntRange(0, 65535)
@@ -34,8 +34,8 @@ def worker(burst: bool) -> None:
         os.environ.setdefault(name, one)
     from worker.jobs import work
 
-    with office_here() as office:
-        work(office, burst=burst)
+    with context_here() as context:
+        work(context, burst=burst)
 
 
 @click.command()
@@ -48,8 +48,8 @@ def watch(every: float) -> None:
     from worker.watcher import watch as keep_watch
 
     stop = _stop_event()
-    with office_here() as office:
-        keep_watch(office, every, stop)
+    with context_here() as context:
+        keep_watch(context, every, stop)
 
 
 HOST = click.option(
@@ -85,8 +85,8 @@ def serve(host: str, port: int, public_url: str | None) -> None:
     """Receive Label Studio's webhooks, and show the dashboard, /metrics and /readyz."""
     from worker.web.serving import serve as receive
 
-    with office_here() as office:
-        receive(office, host, port, public_url, say)
+    with context_here() as context:
+        receive(context, host, port, public_url, say)
 
 
 @click.command()
@@ -115,7 +115,7 @@ def up(
     plan: Path | None, workers: int, host: str, port: int, public_url: str | None, every: float
 ) -> None:
     """Run everything on this machine until Ctrl-C; with a PLAN, begin it or go on with it."""
-    from worker.service.upkeep import environment, keep_up
+    from worker.service.supervisor import environment, keep_up
     from worker.setup.starting import start_or_go_on
     from worker.web.security import gate
     from worker.web.serving import port_is_free
@@ -123,11 +123,11 @@ def up(
     stop = _stop_event()
     gate(host, public_url)  # without its token the receiver would end again and again
     port_is_free(host, port)
-    with office_here() as office:
-        settings = office.settings
+    with context_here() as context:
+        settings = context.settings
         env = environment(settings)
         if plan is not None:
-            click.echo(start_or_go_on(plan, office, say))
+            click.echo(start_or_go_on(plan, context, say))
         receiver = ["serve", "--host", host, "--port", str(port)]
         if public_url:
             receiver += ["--public-url", public_url]
@@ -135,7 +135,7 @@ def up(
         children += [(f"worker-{n + 1}", ["worker"]) for n in range(workers)]
         say("Everything is up; Ctrl-C ends it. See `assay status`.")
         keep_up(
-            office,
+            context,
             env,
             children,
             say,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from worker.cli.parts import JSON, office_here, show
+from worker.cli.parts import JSON, context_here, show
 
 
 @click.command()
@@ -32,21 +32,21 @@ def report(
 
 
 def _one(assessment: str, folder: Path | None) -> Path:
-    with office_here() as office:
+    with context_here() as context:
         from worker.report.making import make_now
 
-        return make_now(office, assessment, folder)
+        return make_now(context, assessment, folder)
 
 
 def _two(first: str, second: str, folder: Path | None) -> Path:
-    with office_here() as office:
+    with context_here() as context:
         from worker.assessment import reopen
         from worker.report.comparing import compare, write_comparison
 
         a, b = (
-            (reopen(header, office.settings.pools), header, office.ledger(header.assessment))
-            for header in map(office.header, (first, second))
+            (reopen(header, context.settings.pools), header, context.ledger(header.assessment))
+            for header in map(context.header, (first, second))
         )
-        to = folder or office.settings.home / "comparisons"
+        to = folder or context.settings.home / "comparisons"
         stem = f"{first}-and-{second}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         return write_comparison(compare(a, b), to, stem)

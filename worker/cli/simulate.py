@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from worker.cli.parts import JSON, PLAN, office_here
+from worker.cli.parts import JSON, PLAN, context_here
 from worker.nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -224,12 +224,12 @@ def _run(
         )
     finished: list[list[Run]] = [[] for _ in cases]
     wanted = n_runs * len(cases)
-    place: AbstractContextManager[Any] = office_here() if over_rq else nullcontext()
-    with place as office:
-        if office is None:
+    place: AbstractContextManager[Any] = context_here() if over_rq else nullcontext()
+    with place as context:
+        if context is None:
             runs = spread.here(cases, n_runs, n_processes)
         else:
-            runs = spread.over_rq(cases, n_runs, office)
+            runs = spread.over_rq(cases, n_runs, context)
         try:
             with (
                 closing(runs),

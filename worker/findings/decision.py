@@ -16,7 +16,7 @@ from worker.findings.annotating import annotation_of
 from worker.findings.changing import continuation
 from worker.findings.evidence import among_rows, group_rows, overall_row, pair_rows
 from worker.findings.fates import fates
-from worker.findings.ranks import standings
+from worker.findings.ranks import group_ranks
 from worker.findings.rivals import models_of
 from worker.findings.wording import finding, guarantee_means, headline, headline_by_hand
 from worker.plan import Plan
@@ -50,7 +50,7 @@ def decision(
     text = say(assessment, belief, verdict, among)
     if since is not None:
         text = f"Later labels: the finding is {since}. {text}"
-    found = standings(belief)
+    found = group_ranks(belief)
     items = fates(assessment, standing)
     body: dict[str, Any] = {
         "version": VERSION,

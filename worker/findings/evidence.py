@@ -18,7 +18,7 @@ from worker.core.posterior.mixing import mixed
 from worker.core.posterior.summary import interval, mean, whole
 from worker.core.stopping.rule import Verdict
 from worker.core.stopping.shortlist import Shortlist
-from worker.findings.ranks import Standings
+from worker.findings.ranks import GroupRanks
 from worker.store import Standing
 
 # Metrics whose groups may have no error at all, or have missed none: of who is the best of them the
@@ -56,7 +56,7 @@ def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
 
 
 def group_rows(
-    assessment: Assessment, belief: Belief, standing: Standing, found: Standings
+    assessment: Assessment, belief: Belief, standing: Standing, found: GroupRanks
 ) -> list[dict[str, Any]]:
     """All that is said of every group: `groups`, its place among all, and its band if it has one.
 
@@ -169,7 +169,7 @@ def _by_class(assessment: Assessment, g: int, shares: NDArray[np.float64]) -> di
     }
 
 
-def _places(assessment: Assessment, found: Standings) -> list[dict[str, float | None]]:
+def _places(assessment: Assessment, found: GroupRanks) -> list[dict[str, float | None]]:
     names = ("p_lowest", "p_highest", "rank", "rank_low", "rank_high")
     asked = assessment.plan.question
     untold = set()

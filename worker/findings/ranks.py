@@ -18,7 +18,7 @@ _DECIMALS = 12  # k1 / N1 and k2 / N2 may be the same number, and differ by roun
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Standings:
+class GroupRanks:
     """Probabilities from 2,000 draws (standard error at most 0.011); nan for groups without items.
 
     p_lowest, p_highest: (G,) that no group's value is lower, or higher; tied groups all count.
@@ -32,7 +32,7 @@ class Standings:
     rank_high: Floats
 
 
-def standings(belief: Belief) -> Standings:
+def group_ranks(belief: Belief) -> GroupRanks:
     """Compare the groups' values in posterior draws, always the same ones for the same tally."""
     filled = np.flatnonzero(group_size(belief))
     drawn = draws(belief)
@@ -57,7 +57,7 @@ def standings(belief: Belief) -> Standings:
         spread[filled] = numbers
         return spread
 
-    return Standings(
+    return GroupRanks(
         p_lowest=of_all(lowest / len(drawn)),
         p_highest=of_all(highest / len(drawn)),
         rank=of_all(places[1]),

@@ -22,7 +22,7 @@ from worker.findings.changing import continuation
 from worker.findings.claims import WORDS
 from worker.findings.decision import question_of, rule_of, versions
 from worker.findings.evidence import among_rows, group_rows, overall, pair_rows, rounded
-from worker.findings.ranks import standings
+from worker.findings.ranks import group_ranks
 from worker.findings.rivals import models_of
 from worker.findings.wording import finding, guarantee_means, headline
 from worker.formats import probability
@@ -71,7 +71,7 @@ def gather(
     ahead = None
     if not is_stopped and verdict.reason == "open":
         ahead = forecast(work, belief, verdict, left, label_times(records), now)
-    found, in_all = standings(belief), overall(work, belief)
+    found, in_all = group_ranks(belief), overall(work, belief)
     groups = _groups(work, belief, group_rows(work, belief, standing, found), verdict)
     said = finding(work, belief, verdict)
     among, listed, of_models = among_rows(work, belief, standing)

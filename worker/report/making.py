@@ -22,7 +22,7 @@ from worker.report.gathering import gather
 from worker.report.index import latest_before, prune, stem_of, write_index
 from worker.report.scheduled import CLAIM_S, is_claimed, latest_done, reports_folder
 from worker.report.slots import Slot
-from worker.service.office import Office, desk_of
+from worker.service.context import Context, desk_of
 from worker.store import Header, Ledger
 
 log = logging.getLogger(__name__)
@@ -31,13 +31,13 @@ log = logging.getLogger(__name__)
 RETRY_S = 60.0
 
 
-def make_scheduled(office: Office, assessment: str, number: int) -> Path | None:
+def make_scheduled(context: Context, assessment: str, number: int) -> Path | None:
     """Make the report of a slot; None if it is made already, or somebody is at it.
 
     Raises:
         NoSuchAssessment, PoolChanged, OSError.
     """
-    ledger = office.ledger(assessment)
+    ledger = context.ledger(assessment)
     notes = ledger.notes()
     claim = notes.get("report_claim", "")
     if number <= latest_done(notes, time.time()) or is_claimed(notes, time.time()):
@@ -46,8 +46,8 @@ def make_scheduled(office: Office, assessment: str, number: int) -> Path | None:
     if not ledger.swap_note("report_claim", claim, mine):
         return None
     try:
-        header = office.header(assessment)
-        path, report = _make(office, header, Slot(number).at)
+        header = context.header(assessment)
+        path, report = _make(context, header, Slot(number).at)
         outbox.put(ledger, stored_plan(header.plan), _made(number, path, report))
         _mark(ledger, number)
         if notes.get("report_error"):
@@ -59,28 +59,28 @@ def make_scheduled(office: Office, assessment: str, number: int) -> Path | None:
     return path
 
 
-def make_now(office: Office, assessment: str, folder: Path | None = None) -> Path:
+def make_now(context: Context, assessment: str, folder: Path | None = None) -> Path:
     """Make a report now, in a folder of its own or among the others; return the page.
 
     Raises:
         NoSuchAssessment, PoolChanged, OSError.
     """
-    return _make(office, office.header(assessment), datetime.now(UTC), folder)[0]
+    return _make(context, context.header(assessment), datetime.now(UTC), folder)[0]
 
 
 def _make(
-    office: Office, header: Header, at: datetime, folder: Path | None = None
+    context: Context, header: Header, at: datetime, folder: Path | None = None
 ) -> tuple[Path, Report]:
     """Write the report that is named after `at`; return its page, too."""
     plan = stored_plan(header.plan)
-    kept = reports_folder(office, header)
+    kept = reports_folder(context, header)
     stem = stem_of(header.assessment, at)
     report = gather(
-        reopen(header, office.settings.pools),
+        reopen(header, context.settings.pools),
         header,
-        office.ledger(header.assessment),
+        context.ledger(header.assessment),
         previous=latest_before(kept, header.assessment, stem),
-        names=_names(office, header) if plan.report.names else None,
+        names=_names(context, header) if plan.report.names else None,
     )
     from worker.report.page import write_report  # what draws takes long to load
 
@@ -91,10 +91,10 @@ def _make(
     return page, report
 
 
-def _names(office: Office, header: Header) -> dict[int, str]:
+def _names(context: Context, header: Header) -> dict[int, str]:
     """What the annotators are called; a report is made also while Label Studio is away."""
     try:
-        return desk_of(header, office.ledger(header.assessment)).people()
+        return desk_of(header, context.ledger(header.assessment)).people()
     except ConnectorError as error:
         log.warning("%s: the report has no names: %s", header.assessment, error)
         return {}

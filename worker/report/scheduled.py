@@ -10,7 +10,7 @@ from worker.errors import PlanError
 from worker.plan import Plan, stored_plan
 from worker.plan.fields import beside
 from worker.report.slots import Slot, slot_of
-from worker.service.office import REPORT_TIMEOUT_S, Office
+from worker.service.context import REPORT_TIMEOUT_S, Context
 from worker.store import Header, Standing
 
 # Longer than the job may run, so that two never write the report of one slot at the same time.
@@ -19,7 +19,7 @@ CLAIM_S = REPORT_TIMEOUT_S + 15.0
 CLOCKS_S = 3600.0
 
 
-def reports_folder(office: Office, header: Header) -> Path:
+def reports_folder(context: Context, header: Header) -> Path:
     """Where the reports of an assessment are kept: what its plan says, or beside its decision.
 
     Raises:
@@ -27,7 +27,7 @@ def reports_folder(office: Office, header: Header) -> Path:
     """
     to = stored_plan(header.plan).report.to
     if to is None:
-        return office.folder(header.assessment) / "reports"
+        return context.folder(header.assessment) / "reports"
     try:
         return beside(Path("/"), to)
     except ValueError as error:

@@ -16,7 +16,7 @@ from worker.findings.rivals import models_of
 from worker.findings.wording import headline
 from worker.notices.outbox import given_up
 from worker.report.progress import forecast, to_be_had
-from worker.service.office import Office, readable
+from worker.service.context import Context, readable
 from worker.store import Header
 from worker.turn.loop import look
 from worker.turn.shown import labelling_text
@@ -94,7 +94,7 @@ class Status:
         }
 
 
-def status_of(office: Office, assessment: str, work: Assessment | None = None) -> Status:
+def status_of(context: Context, assessment: str, work: Assessment | None = None) -> Status:
     """Read where an assessment stands; Label Studio is not asked.
 
     Args:
@@ -104,13 +104,13 @@ def status_of(office: Office, assessment: str, work: Assessment | None = None) -
         NoSuchAssessment, PoolChanged, Unreadable.
     """
     with readable(assessment):
-        return _status_of(office, assessment, work)
+        return _status_of(context, assessment, work)
 
 
-def _status_of(office: Office, assessment: str, work: Assessment | None) -> Status:
-    header = office.header(assessment)
-    ledger = office.ledger(assessment)
-    work = work or reopen(header, office.settings.pools)
+def _status_of(context: Context, assessment: str, work: Assessment | None) -> Status:
+    header = context.header(assessment)
+    ledger = context.ledger(assessment)
+    work = work or reopen(header, context.settings.pools)
     standing, belief, verdict = look(work, ledger)
     among, listed, of_models = among_rows(work, belief, standing)
     decisions = ledger.decisions()

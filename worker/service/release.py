@@ -15,8 +15,8 @@ from rq import Worker
 from rq.exceptions import NoSuchJobError
 from rq.serializers import JSONSerializer
 
-from worker.service.admitting import PlainJob, refusal
-from worker.service.office import JOB, Office
+from worker.service.allowed_jobs import PlainJob, refusal
+from worker.service.context import JOB, Context
 
 # By this `assay up` tells a child what it is called, so that it knows whose lease is whose.
 PROCESS = "ASSAY_PROCESS"
@@ -32,7 +32,7 @@ def own_name(environ: Mapping[str, str] = os.environ) -> str:
     return environ.get(PROCESS) or new_name()
 
 
-def release(office: Office, process: str) -> str | None:
+def release(context: Context, process: str) -> str | None:
     """Free the assessment that a worker was at, and ask for another turn of it; return its id.
 
     Only for who knows that the process is dead: a living one could be importing. What it sent last
@@ -43,16 +43,16 @@ def release(office: Office, process: str) -> str | None:
         RedisError: the server is away; the lease runs out by itself.
     """
     key = f"{Worker.redis_worker_namespace_prefix}{process}"
-    job_id = cast("bytes | None", office.jobs.hget(key, "current_job"))
+    job_id = cast("bytes | None", context.jobs.hget(key, "current_job"))
     if job_id is None:
         return None
     try:
-        job = PlainJob.fetch(job_id.decode(errors="replace"), office.jobs, JSONSerializer)
+        job = PlainJob.fetch(job_id.decode(errors="replace"), context.jobs, JSONSerializer)
     except NoSuchJobError:
         return None
     if refusal(job, {JOB}) is not None:
         return None
     assessment = str(job.args[0])
-    office.ledger(assessment).release_lease(process)
-    office.take_up(assessment, process)
+    context.ledger(assessment).release_lease(process)
+    context.take_up(assessment, process)
     return assessment

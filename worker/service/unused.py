@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from connector.tethered import tie_to
+from connector.supervised import tie_to
 
 USERS = "users.lock"
 END_TIMEOUT_S = 10.0

@@ -23,7 +23,7 @@ from worker.store.valkey import keys_of
 from worker.turn.refill import SLOW_MS
 
 if TYPE_CHECKING:
-    from worker.service.office import Office
+    from worker.service.context import Context
 
 # Bytes of an export.
 LARGEST = 10**9
@@ -89,7 +89,7 @@ def unpack(db: Redis, exported: Any) -> Header:
     return header
 
 
-def take_over(office: Office, file: Path, pool: Path | None) -> Header:
+def take_over(context: Context, file: Path, pool: Path | None) -> Header:
     """Bring an exported assessment here; one that ran is paused, for it may still run elsewhere.
 
     If it dies after writing, before the assessment is on the list, the next one with the same file
@@ -104,18 +104,18 @@ def take_over(office: Office, file: Path, pool: Path | None) -> Header:
     """
     exported = _read(file)
     header, kept = read_export(exported)
-    _check_pool(header, kept, pool or pool_of(header, office.settings.pools))
+    _check_pool(header, kept, pool or pool_of(header, context.settings.pools))
     if pool is not None:
-        office.settings.pools.mkdir(parents=True, exist_ok=True)
-        target = office.settings.pools / Path(header.pool_file).name
+        context.settings.pools.mkdir(parents=True, exist_ok=True)
+        target = context.settings.pools / Path(header.pool_file).name
         if not target.exists():
             part = target.with_suffix(".part")
             shutil.copyfile(pool, part)
             part.replace(target)
-    is_listed = header.assessment in office.ids()
-    if is_listed or pack(office.state, header.assessment) != kept:
-        unpack(office.state, exported)
-    office.enter(header.assessment)
+    is_listed = header.assessment in context.ids()
+    if is_listed or pack(context.state, header.assessment) != kept:
+        unpack(context.state, exported)
+    context.enter(header.assessment)
     return header
 
 

@@ -21,8 +21,8 @@ from worker.store import Ledger
 from worker.store.changes import tally_key
 from worker.store.records import Record, load
 from worker.store.rules import votes_of
+from worker.turn.orphans import FOUND
 from worker.turn.shown import as_counted, changed_labelling
-from worker.turn.strays import FOUND
 
 
 @dataclass(frozen=True, slots=True)

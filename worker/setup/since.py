@@ -30,7 +30,7 @@ from worker.store.rules import tied
 from worker.store.snapshots import taken_together
 
 if TYPE_CHECKING:
-    from worker.service.office import Office
+    from worker.service.context import Context
 
 Ints = NDArray[np.int64]
 
@@ -57,7 +57,7 @@ def with_earlier(
     plan: Plan,
     pool: Pool,
     pools: Path,
-    office: Callable[[], AbstractContextManager[Office]] | None,
+    context: Callable[[], AbstractContextManager[Context]] | None,
 ) -> Pool:
     """The pool of a plan, as one that continues the assessment that the plan names, if any.
 
@@ -75,19 +75,19 @@ def with_earlier(
     file = since_file(plan.since)
     if file is not None:
         return continue_with(plan, pool, exported(file, pools))
-    if office is None:
+    if context is None:
         raise NotContinuable(
             f"since: came {plan.since}, but a simulation asks no server; write `assay export "
             f"{plan.since} --to {plan.since}.json`, and `since: {plan.since}.json`."
         )
-    with office() as here:
+    with context() as here:
         return continue_with(plan, pool, on_server(here, plan.since))
 
 
-def on_server(office: Office, assessment: str) -> Earlier:
+def on_server(context: Context, assessment: str) -> Earlier:
     """An assessment of this server, as it stands now."""
-    header, ledger = office.header(assessment), office.ledger(assessment)
-    work = reopen(header, office.settings.pools)
+    header, ledger = context.header(assessment), context.ledger(assessment)
+    work = reopen(header, context.settings.pools)
     standing, records = taken_together(ledger)
     items = labelled_items(work, records)
     return Earlier(work, standing.tally, items, standing.status, _text(ledger.decisions()))

@@ -21,7 +21,7 @@ from worker.nearest import listed
 from worker.plan import Plan, load_plan, plan_hash, stored_plan
 from worker.pool import Pool, check_question, check_source, compile_pool, publish
 from worker.pool.remote import localised
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.setup.project_pool import ProjectPool, read_project, settled_plan, warnings_of
 from worker.setup.since import taken_over, with_earlier
 from worker.store import AlreadyStarted, Header
@@ -44,7 +44,7 @@ def check_plan(
     path: Path,
     pools: Path,
     say: Callable[[str], None] = lambda _: None,
-    office: Callable[[], AbstractContextManager[Office]] | None = None,
+    context: Callable[[], AbstractContextManager[Context]] | None = None,
 ) -> Checked:
     """Read the plan, compile its pool and check that they fit.
 
@@ -69,7 +69,7 @@ def check_plan(
         plan = read.plan
     pool = compile_pool(plan, pools, say)
     check_question(plan, pool)
-    pool = with_earlier(plan, pool, pools, office)
+    pool = with_earlier(plan, pool, pools, context)
     assess(plan, pool)
     warnings = [*plan.warnings(), *(warnings_of(read) if read else ())]
     if pool.since is not None:
@@ -134,7 +134,7 @@ def _labelling(
     return config, read_schema(config, plan.annotation.control, labels, bins)
 
 
-def start(path: Path, office: Office, say: Callable[[str], None]) -> Header:
+def start(path: Path, context: Context, say: Callable[[str], None]) -> Header:
     """Begin the assessment of a plan and ask for its first turn.
 
     Raises:
@@ -144,14 +144,14 @@ def start(path: Path, office: Office, say: Callable[[str], None]) -> Header:
         AssayError, ConnectorError: what is wrong and what to do.
     """
     plan = load_plan(path)
-    _refuse_second_start(plan, office)
+    _refuse_second_start(plan, context)
     settings = label_studio_settings(plan.label_studio.url)
     say("Reading the predictions ...")
-    checked = check_plan(path, office.settings.pools, say, lambda: nullcontext(office))
+    checked = check_plan(path, context.settings.pools, say, lambda: nullcontext(context))
     begun = checked.plan
     for warning in checked.warnings:
         say(f"Note: {warning}")
-    if (store := office.settings.pool_store) is not None and publish(checked.pool.path, store):
+    if (store := context.settings.pool_store) is not None and publish(checked.pool.path, store):
         say("Published the compiled pool to ASSAY_POOL_STORE.")
     client = connect_label_studio(settings)
     asked = plan.label_studio
@@ -185,19 +185,19 @@ def start(path: Path, office: Office, say: Callable[[str], None]) -> Header:
             bins=bins,
         )
     header = _header(plan, begun, checked.pool, project, settings.url, schema)
-    office.enter(plan.assessment)
-    ledger = office.ledger(plan.assessment)
+    context.enter(plan.assessment)
+    ledger = context.ledger(plan.assessment)
     ledger.begin(header)
     if checked.config is not None:  # a project's own is looked at by the first turn
         ledger.note(**{BEGUN: labelling(checked.config, schema.control)})
     if checked.read is not None and plan.queue.mode == "prioritise":
         # What changed before is in the pool already.
         ledger.advance_cursor(checked.read.at_us)
-    office.wake(plan.assessment)
+    context.wake(plan.assessment)
     return header
 
 
-def start_or_go_on(path: Path, office: Office, say: Callable[[str], None]) -> str:
+def start_or_go_on(path: Path, context: Context, say: Callable[[str], None]) -> str:
     """Begin the assessment of a plan, or go on with it if it was begun with the same plan.
 
     Raises:
@@ -206,13 +206,13 @@ def start_or_go_on(path: Path, office: Office, say: Callable[[str], None]) -> st
     """
     plan = load_plan(path)
     label_studio_settings(plan.label_studio.url)  # the workers need address and token
-    header = office.ledger(plan.assessment).header()
+    header = context.ledger(plan.assessment).header()
     if header is None or header.plan_hash != plan_hash(plan):
-        header = start(path, office, say)
+        header = start(path, context, say)
         verb = "Started"
     else:
         begun = stored_plan(header.plan)
-        check_source(reopen(header, office.settings.pools).pool, settled_plan(plan, begun))
+        check_source(reopen(header, context.settings.pools).pool, settled_plan(plan, begun))
         if (begun.report, begun.notify) != (plan.report, plan.notify):
             say("Note: reports and notices go on as they were when the assessment was started.")
         verb = "Going on with"
@@ -220,13 +220,13 @@ def start_or_go_on(path: Path, office: Office, say: Callable[[str], None]) -> st
     return f"{verb} {header.assessment}. Annotators label in {page} (the button Label All Tasks)."
 
 
-def _refuse_second_start(plan: Plan, office: Office) -> None:
-    header = office.ledger(plan.assessment).header()
+def _refuse_second_start(plan: Plan, context: Context) -> None:
+    header = context.ledger(plan.assessment).header()
     if header is None:
         return
     begun = stored_plan(header.plan)
     if begun.pool == plan.pool:  # never of a project, which is read anew
-        check_source(reopen(header, office.settings.pools).pool, plan)
+        check_source(reopen(header, context.settings.pools).pool, plan)
     raise AlreadyStarted(
         f"{plan.assessment} was started already, on {header.started_at}, in project "
         f"{header.project} of {header.url}. `assay status {plan.assessment}` shows it, `assay "

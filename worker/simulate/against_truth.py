@@ -18,7 +18,7 @@ from worker.core.posterior.belief import Belief, group_share, group_size
 from worker.core.questions.question import StopRule
 from worker.core.stopping.rule import Verdict
 from worker.findings.evidence import group_rows, overall_row, pair_rows
-from worker.findings.ranks import Standings, standings
+from worker.findings.ranks import GroupRanks, group_ranks
 from worker.findings.rivals import models_of
 from worker.simulate.findings import is_among, is_least_right, true_region
 from worker.store import Standing
@@ -70,9 +70,9 @@ class Found:
         return self.work.ask(self.belief, self.left, unlimited)
 
     @cached_property
-    def places(self) -> Standings:
+    def places(self) -> GroupRanks:
         """Ranks, and all groups together."""
-        return standings(self.belief)
+        return group_ranks(self.belief)
 
     @cached_property
     def groups(self) -> list[dict[str, Any]]:

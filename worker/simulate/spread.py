@@ -22,10 +22,10 @@ from rq import Queue, Worker
 from rq.job import Job, Retry
 from rq.serializers import JSONSerializer
 
-from connector.tethered import tie_to
+from connector.supervised import tie_to
 from worker.errors import AssayError
 from worker.pool import publish
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.simulate.cases import Case, replay_run
 from worker.simulate.measuring import Run, as_run
 from worker.store.settings import ONE_THREAD
@@ -113,7 +113,7 @@ def follow(parent: int) -> None:
 
 
 def over_rq(
-    cases: Sequence[Case], n_runs: int, office: Office, patience_s: float = PATIENCE_S
+    cases: Sequence[Case], n_runs: int, context: Context, patience_s: float = PATIENCE_S
 ) -> Runs:
     """As `here`, but RQ workers take the runs; they must reach the compiled pools.
 
@@ -126,10 +126,10 @@ def over_rq(
         RunFailed: a run failed, or there is no worker.
         StoreFailed: the pools cannot be published.
     """
-    if (store := office.settings.pool_store) is not None:
+    if (store := context.settings.pool_store) is not None:
         for file in {name for case in cases for name in (case.pool, case.truth) if name}:
             publish(Path(file), store)
-    queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
+    queue = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer)
     name = f"simulate-{uuid.uuid4().hex[:12]}"
     orders = [asdict(case) for case in cases]
     waiting = {}
@@ -147,18 +147,18 @@ def over_rq(
                     description=f"simulate run {number}",
                 )
                 waiting[job.id] = at
-        yield from _finished(waiting, office, patience_s)
+        yield from _finished(waiting, context, patience_s)
     finally:
-        for left in _jobs(list(waiting), office):
+        for left in _jobs(list(waiting), context):
             if left is not None:
                 left.delete()
 
 
-def _finished(waiting: dict[str, int], office: Office, patience_s: float) -> Runs:
+def _finished(waiting: dict[str, int], context: Context, patience_s: float) -> Runs:
     """Yield what comes back, and take it off `waiting`."""
     seen = time.monotonic()
     while waiting:
-        for job in _jobs(list(waiting)[:_AT_ONCE], office):
+        for job in _jobs(list(waiting)[:_AT_ONCE], context):
             if job is None:
                 raise RunFailed(
                     f"a run's job is gone from {QUEUE}: somebody emptied the queue. Simulate again."
@@ -176,7 +176,7 @@ def _finished(waiting: dict[str, int], office: Office, patience_s: float) -> Run
                 job.delete()
                 seen = time.monotonic()
                 yield at, as_run(cast("dict[str, Any]", result.return_value))
-        if Worker.count(queue=Queue(QUEUE, connection=office.jobs)):
+        if Worker.count(queue=Queue(QUEUE, connection=context.jobs)):
             seen = time.monotonic()
         elif time.monotonic() - seen > patience_s:
             raise RunFailed(
@@ -186,5 +186,5 @@ def _finished(waiting: dict[str, int], office: Office, patience_s: float) -> Run
         time.sleep(_POLL_S)
 
 
-def _jobs(ids: list[str], office: Office) -> list[Job | None]:
-    return Job.fetch_many(ids, office.jobs, serializer=JSONSerializer)
+def _jobs(ids: list[str], context: Context) -> list[Job | None]:
+    return Job.fetch_many(ids, context.jobs, serializer=JSONSerializer)

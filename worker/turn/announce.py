@@ -20,7 +20,7 @@ EVERY_S = 30.0
 _GUIDELINES = "guidelines_before"
 
 
-def tell_progress(ledger: Ledger, desk: Desk, text: str, notes: Mapping[str, str]) -> None:
+def publish_progress(ledger: Ledger, desk: Desk, text: str, notes: Mapping[str, str]) -> None:
     """Put one line on the project's card: at most twice a minute, and only if it changed.
 
     Args:
@@ -35,16 +35,16 @@ def tell_progress(ledger: Ledger, desk: Desk, text: str, notes: Mapping[str, str
     ledger.note(described=line, described_at=int(time.time()))
 
 
-def tell_tab(
+def publish_tab(
     ledger: Ledger, desk: Desk, status: Status, text: str, notes: Mapping[str, str]
 ) -> None:
-    """Title our tab in the Data Manager: as often as `tell_progress`, but what ends work at once.
+    """Title our tab in the Data Manager: as often as `publish_progress`, but what ends work at once.
 
     Label Studio shows some fifteen characters of a title.
 
     Args:
         text: how far it is, while it is running.
-        notes: as of `tell_progress`.
+        notes: as of `publish_progress`.
     """
     over = "finished" if status == "stopped" else status
     known = text if status == "running" else over
@@ -69,7 +69,7 @@ def write_decision(ledger: Ledger, folder: Path) -> None:
     ledger.note(told_file=count)
 
 
-def tell_decision(ledger: Ledger, desk: Desk) -> None:
+def publish_decision(ledger: Ledger, desk: Desk) -> None:
     """Tell the annotators and the list of projects.
 
     The decision itself was published by the ledger already; a crash or a Label Studio that is down
@@ -88,11 +88,11 @@ def tell_decision(ledger: Ledger, desk: Desk) -> None:
     ledger.note(told_desk=count, described=line, described_at=int(time.time()))
 
 
-def untell_decision(ledger: Ledger, desk: Desk, notes: Mapping[str, str]) -> None:
+def retract_decision(ledger: Ledger, desk: Desk, notes: Mapping[str, str]) -> None:
     """After a resume: take the thanks away, or annotators would read that nothing is left.
 
     Args:
-        notes: as of `tell_progress`.
+        notes: as of `publish_progress`.
     """
     if notes.get("told_desk"):
         html, is_shown = json.loads(notes.get(_GUIDELINES) or '["", false]')

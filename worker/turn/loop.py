@@ -19,15 +19,15 @@ from worker.findings.decision import compared, decision, is_decided
 from worker.findings.wording import headline, in_short
 from worker.store import Header, Ledger, Standing
 from worker.turn.announce import (
-    tell_decision,
-    tell_progress,
-    tell_tab,
-    untell_decision,
+    publish_decision,
+    publish_progress,
+    publish_tab,
+    retract_decision,
     write_decision,
 )
-from worker.turn.borrowing import borrow, hand_back
 from worker.turn.leasing import Lease, leased
-from worker.turn.reclaim import adopt
+from worker.turn.overriding import override_settings, restore_settings
+from worker.turn.reclaim import reclaim
 from worker.turn.refill import empty, refill, tidy
 from worker.turn.shown import changed_labelling
 from worker.turn.sync import catch_up, sweep, sweep_is_due
@@ -57,11 +57,11 @@ def _turn(
         sweep(ledger, desk, rules)
 
     # 3 and 4: tally + prior = posterior; ask the stop rule.
-    standing, belief, verdict = _look_after_strays(assessment, ledger, desk)
+    standing, belief, verdict = _look_after_orphans(assessment, ledger, desk)
     if standing.status == "running" and _may_stop(standing, verdict):
         # A decision rests on what Label Studio confirms, answer by answer.
         sweep(ledger, desk, rules, is_thorough=True)
-        standing, belief, verdict = _look_after_strays(assessment, ledger, desk)
+        standing, belief, verdict = _look_after_orphans(assessment, ledger, desk)
 
     # 5: publish and withdraw, or choose and import.
     if standing.status == "running" and _may_stop(standing, verdict):
@@ -75,18 +75,18 @@ def _turn(
         _review(assessment, header, ledger, standing)
         write_decision(ledger, folder)
     if standing.status == "running":
-        borrow(ledger, desk)
-        untell_decision(ledger, desk, standing.notes)
+        override_settings(ledger, desk)
+        retract_decision(ledger, desk, standing.notes)
         tidy(assessment, ledger, desk, standing)
         if changed_labelling(standing.notes) is None:  # else no answer would count
             refill(assessment, ledger, desk, belief, standing, lease)
-        tell_progress(ledger, desk, headline(assessment, belief, verdict), standing.notes)
+        publish_progress(ledger, desk, headline(assessment, belief, verdict), standing.notes)
     else:
         empty(assessment, ledger, desk, standing)
     if standing.status == "stopped":
-        tell_decision(ledger, desk)
-        hand_back(ledger, desk)
-    tell_tab(ledger, desk, standing.status, in_short(assessment, verdict), standing.notes)
+        publish_decision(ledger, desk)
+        restore_settings(ledger, desk)
+    publish_tab(ledger, desk, standing.status, in_short(assessment, verdict), standing.notes)
     return verdict
 
 
@@ -109,12 +109,12 @@ def seen_in(
     return belief, assessment.decide(belief, open_items, earlier, unclaimed, may_be_rough)
 
 
-def _look_after_strays(
+def _look_after_orphans(
     assessment: Assessment, ledger: Ledger, desk: Desk
 ) -> tuple[Standing, Belief, Verdict]:
     """Say what is known now; what a server forgot of our own doing is taken in before."""
     found = look(assessment, ledger, may_be_rough=True)
-    if not adopt(assessment, ledger, desk, found[0]):
+    if not reclaim(assessment, ledger, desk, found[0]):
         return found
     return look(assessment, ledger, may_be_rough=True)
 

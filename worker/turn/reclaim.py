@@ -11,17 +11,17 @@ from connector.port import Desk
 from worker.assessment import Assessment
 from worker.pool import Pool
 from worker.store import Claim, Ledger, Standing
-from worker.turn.strays import FOUND, forget_strays, strays
+from worker.turn.orphans import FOUND, forget_orphans, orphans
 from worker.turn.sync import record
 
 
-def adopt(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing) -> bool:
+def reclaim(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing) -> bool:
     """Claim the items of stray tasks and record what was answered in them; say if there were any.
 
     It may die at any line: what is claimed and not recorded is looked up in Label Studio as any
     import in doubt, and the rest is still on the list of strays.
     """
-    known = strays(standing.notes)
+    known = orphans(standing.notes)
     if not known or standing.status != "running":
         return False
     looks = [look for look in desk.read(list(known)) if look.item]
@@ -34,18 +34,18 @@ def adopt(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing
     ]
     claimed = set(ledger.records(list(rows)))
     new = {look.item: rows[look.item] for look in looks if look.item not in claimed}
-    claims = claims_of_strays(assessment.pool, standing, new)
+    claims = claims_of_orphans(assessment.pool, standing, new)
     if claims and not ledger.claim(standing.revision, claims):
         return False  # something changed meanwhile; the next turn looks again
     claimed |= {claim.item for claim in claims}
     ours = [look for look in looks if look.item in claimed]
     record(ledger, ours, ledger.next_reading(), assessment.rules)
     left = {look.task for look in looks if look.item not in claimed}
-    forget_strays(ledger, known.keys() - left)
+    forget_orphans(ledger, known.keys() - left)
     return bool(ours)
 
 
-def claims_of_strays(pool: Pool, standing: Standing, items: Mapping[str, int]) -> list[Claim]:
+def claims_of_orphans(pool: Pool, standing: Standing, items: Mapping[str, int]) -> list[Claim]:
     """The claims of those items that come next in their cells, one after the other.
 
     An item further on waits until its cell has come so far: who imports a task by hand must not

@@ -29,7 +29,7 @@ from worker.core.strategies import NothingLeft
 from worker.pool import Item
 from worker.store import Claim, Ledger, Standing
 from worker.turn.leasing import Lease
-from worker.turn.strays import strays
+from worker.turn.orphans import orphans
 from worker.turn.sync import look_again, record
 
 # After its connection broke, an import that Label Studio still works at is over by then.
@@ -67,7 +67,7 @@ def refill(
     claims = choose(assessment, belief, standing, enough, late)
     # Refused when an outcome changed meanwhile: the wake that came with it begins another turn.
     if claims and ledger.claim(standing.revision, claims):
-        if {c.item for c in claims} & set(strays(standing.notes).values()):
+        if {c.item for c in claims} & set(orphans(standing.notes).values()):
             # Some lie before the annotators already.
             _deliver_doubtful(assessment, ledger, desk, ledger.standing(), lease)
             return

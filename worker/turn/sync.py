@@ -13,8 +13,8 @@ from worker.store import Ledger
 from worker.store.changes import Change, change
 from worker.store.records import CLOCKS_US, Record, load, looked_at, lost
 from worker.store.rules import Rules
+from worker.turn.orphans import note_orphans
 from worker.turn.shown import as_counted, changed_labelling, compared, read_from, was_read
-from worker.turn.strays import note_strays
 
 # Label Studio sets a task's stamp before the change can be seen, so what is older than the cursor
 # may still appear. Ten seconds is what was measured to be ample.
@@ -111,7 +111,7 @@ def _record_once(ledger: Ledger, looks: Sequence[Look], reading: int, rules: Rul
             if look.item:
                 unclaimed.append(look)
     conflicts = ledger.commit(_changes(stored, before, after, rules))
-    note_strays(ledger, unclaimed)  # first: what is marked as foreign is not read again
+    note_orphans(ledger, unclaimed)  # first: what is marked as foreign is not read again
     ledger.mark_foreign(foreign)
     return conflicts
 

@@ -29,7 +29,7 @@ from starlette.types import ASGIApp
 from worker.errors import AssayError
 from worker.report.index import report_file
 from worker.report.templating import policy
-from worker.setup import steering
+from worker.setup import lifecycle
 from worker.web.frame import Frame, form_of
 from worker.web.health import unready
 from worker.web.live import Feed
@@ -50,7 +50,7 @@ class Site:
         self._parts: dict[tuple[str, bool], tuple[str, str]] = {}  # of which page -> mark, HTML
         self._rendering: defaultdict[str, Lock] = defaultdict(Lock)
         self._feeds: dict[str, Feed] = {}
-        self.signed_out = SignedOut(sight.office.state)
+        self.signed_out = SignedOut(sight.context.state)
 
     def routes(self) -> list[Route]:
         one, sessions = "/a/{assessment}", Sessions(self.frame, self._gate, self.signed_out)
@@ -86,7 +86,7 @@ class Site:
         return self._stream("", self._all_mark)
 
     def _all_mark(self) -> str:
-        marks = self._sight.office.each(self._sight.mark)
+        marks = self._sight.context.each(self._sight.mark)
         return " ".join(f"{one} {mark}" for one, mark in marks)
 
     def _all_part(self) -> str:
@@ -162,11 +162,11 @@ class Site:
         # More digits than the largest has are no number to read: int() itself refuses thousands.
         if not more.isdecimal() or len(more) > 7 or not 1 <= int(more) <= 1_000_000:
             raise HTTPException(400, f"Labels to add: came {more[:20]!r}, expected 1 to 1,000,000.")
-        office = self._sight.office
+        context = self._sight.context
         if action == "resume":
-            await run_in_threadpool(steering.resume, office, assessment, int(more))
+            await run_in_threadpool(lifecycle.resume, context, assessment, int(more))
         else:
-            await run_in_threadpool(getattr(steering, action), office, assessment)
+            await run_in_threadpool(getattr(lifecycle, action), context, assessment)
         return RedirectResponse(f"/a/{assessment}", 303)
 
     # --- sessions, metrics, health -----------------------------------------------------------
@@ -176,7 +176,7 @@ class Site:
         return Response(body, media_type=kind)
 
     async def ready(self, request: Request) -> Response:
-        missing = await run_in_threadpool(unready, self._sight.office)
+        missing = await run_in_threadpool(unready, self._sight.context)
         return JSONResponse({"ready": not missing, "missing": missing}, 503 if missing else 200)
 
     # --- inside ------------------------------------------------------------------------------

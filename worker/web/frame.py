@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from worker.service.office import NoSuchAssessment
+from worker.service.context import NoSuchAssessment
 from worker.web.pages import templates
 from worker.web.security import Gate
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from redis.exceptions import RedisError
 from rq import Worker
 
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.watcher import HEARTBEAT
 
 # An idle worker gives a sign every 15 s; RQ itself forgets one that was killed after 90 s.
@@ -25,12 +25,12 @@ class WorkerSeen:
     seen_s: float  # seconds ago
 
 
-def workers(office: Office) -> tuple[WorkerSeen, ...]:
+def workers(context: Context) -> tuple[WorkerSeen, ...]:
     """All workers that RQ knows, by name."""
     now, seen = datetime.now(UTC), list[WorkerSeen]()
-    for key in Worker.all_keys(connection=office.jobs):
+    for key in Worker.all_keys(connection=context.jobs):
         try:
-            worker = Worker.find_by_key(key, connection=office.jobs)
+            worker = Worker.find_by_key(key, connection=context.jobs)
         except ValueError:  # whoever may write to Redis may plant one that is none
             continue
         if worker is None or worker.last_heartbeat is None:  # it died, or begins, at this moment
@@ -43,17 +43,17 @@ def workers(office: Office) -> tuple[WorkerSeen, ...]:
     return tuple(sorted(seen, key=lambda worker: worker.name))
 
 
-def is_watched(office: Office) -> bool:
+def is_watched(context: Context) -> bool:
     """Whether some watcher gave a sign within the last minute."""
-    return bool(office.state.exists(HEARTBEAT))
+    return bool(context.state.exists(HEARTBEAT))
 
 
-def unready(office: Office) -> list[str]:
+def unready(context: Context) -> list[str]:
     """What is missing, each with its cure; nothing if labels count."""
     try:
-        office.state.ping()
-        alive = [worker for worker in workers(office) if worker.seen_s < SILENT_S]
-        watched = is_watched(office)
+        context.state.ping()
+        alive = [worker for worker in workers(context) if worker.seen_s < SILENT_S]
+        watched = is_watched(context)
     except RedisError as error:
         return [f"the server that keeps the state is away ({type(error).__name__})"]
     missing = []

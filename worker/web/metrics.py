@@ -63,7 +63,7 @@ class _Ledgers(Collector):
             "assay_advance_seconds", "How long one turn of the loop took.", labels=["assessment"]
         )
         crew = self._sight.crew()
-        for assessment, seen in self._sight.office.each(lambda one: self._of(one, crew)):
+        for assessment, seen in self._sight.context.each(lambda one: self._of(one, crew)):
             is_read = not isinstance(seen, AssayError)
             gauges["assay_readable"].add_metric([assessment], float(is_read))
             if isinstance(seen, AssayError):
@@ -79,7 +79,7 @@ class _Ledgers(Collector):
         yield from _of_crew(crew)
 
     def _of(self, assessment: str, crew: Crew) -> tuple[set[tuple[str, float]], Counters]:
-        self._sight.office.header(assessment)  # a status that is known does not look at it again
+        self._sight.context.header(assessment)  # a status that is known does not look at it again
         traffic = self._sight.traffic(assessment, crew)
         return _of_traffic(traffic), traffic.counted
 

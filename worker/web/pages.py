@@ -48,7 +48,7 @@ def overview(sight: Sight) -> dict[str, Any]:
         status, traffic = sight.status(assessment), sight.traffic(assessment, crew)
         return Row(assessment, status, traffic, tuple(warnings(status, traffic)))
 
-    for assessment, seen in sight.office.each(row):
+    for assessment, seen in sight.context.each(row):
         is_seen = isinstance(seen, Row)
         rows.append(seen if is_seen else Row(assessment, None, None, (str(seen),)))
     return {"rows": rows, "crew": crew, "missing": missing(crew), "now": time.time()}

@@ -21,9 +21,9 @@ from connector.settings import label_studio_settings, webhook_secret
 from connector.webhook import hook_url, receiver
 from worker.errors import AssayError
 from worker.service.connections import BACKLOG, limited
+from worker.service.context import Context
 from worker.service.counters import count_webhook
 from worker.service.logs import write_seldom
-from worker.service.office import Office
 from worker.web.app import website
 from worker.web.security import gate
 from worker.web.sight import Sight
@@ -48,7 +48,7 @@ class PortTaken(AssayError):
 
 
 def serve(
-    office: Office, host: str, port: int, public_url: str | None, say: Callable[[str], None]
+    context: Context, host: str, port: int, public_url: str | None, say: Callable[[str], None]
 ) -> None:
     """Run receiver and dashboard until told to stop.
 
@@ -64,8 +64,8 @@ def serve(
     here = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
     base = public_url or here
     with suppress(ResponseError):  # full: pages can be read meanwhile, and it is told again below
-        office.state.set(RECEIVER, base)
-    quick = Office(office.settings, office.url, is_patient=False)
+        context.state.set(RECEIVER, base)
+    quick = Context(context.settings, context.url, is_patient=False)
 
     def wake(assessment: str) -> bool:
         is_known = quick.wake(assessment)
@@ -87,7 +87,7 @@ def serve(
     say(f"Webhooks are received at {base}")
     say(f"The dashboard is at {here}/")
     ended = Event()
-    hooking = Thread(target=_keep_hooked, args=(office, base, secret, ended, say))
+    hooking = Thread(target=_keep_hooked, args=(context, base, secret, ended, say))
     hooking.start()
     try:
         server.run(sockets=[listener])
@@ -114,7 +114,7 @@ def config_of(app: ASGIApp) -> uvicorn.Config:
 
 
 def _keep_hooked(
-    office: Office, base: str, secret: str, ended: Event, say: Callable[[str], None]
+    context: Context, base: str, secret: str, ended: Event, say: Callable[[str], None]
 ) -> None:
     """Point the webhook of every assessment here, also of those that begin later.
 
@@ -128,7 +128,7 @@ def _keep_hooked(
         if ended.is_set() or assessment in hooked or now < again.get(assessment, now):
             return
         try:
-            if hook_one(office, assessment, base, secret):
+            if hook_one(context, assessment, base, secret):
                 hooked.add(assessment)
         except ConnectorError as error:
             if assessment not in again:  # the watcher finds its labels
@@ -137,8 +137,8 @@ def _keep_hooked(
 
     while not ended.is_set():
         try:
-            office.state.set(RECEIVER, base)
-            for assessment, seen in office.each(keep):
+            context.state.set(RECEIVER, base)
+            for assessment, seen in context.each(keep):
                 if isinstance(seen, AssayError):
                     again[assessment] = time.monotonic() + HOOK_AGAIN_S
         except RedisError:
@@ -146,13 +146,13 @@ def _keep_hooked(
         ended.wait(HOOK_S)
 
 
-def hook_one(office: Office, assessment: str, base: str, secret: str) -> bool:
+def hook_one(context: Context, assessment: str, base: str, secret: str) -> bool:
     """Let Label Studio wake us for an assessment, unless it does; False if it has not begun.
 
     Raises:
         ConnectorError: Label Studio will not, or is away.
     """
-    ledger = office.ledger(assessment)
+    ledger = context.ledger(assessment)
     header = ledger.header()
     if header is None:
         return False

@@ -15,8 +15,8 @@ from worker.assessment import Assessment, reopen
 from worker.findings.fates import open_tasks
 from worker.report.scheduled import reports_folder
 from worker.report.status import Status, status_of
+from worker.service.context import QUEUE, Context, readable
 from worker.service.counters import Counters, counters
-from worker.service.office import QUEUE, Office, readable
 from worker.store import Standing
 from worker.web.health import WorkerSeen, is_watched, workers
 
@@ -59,10 +59,10 @@ class _Known:
 class Sight:
     """Reads the ledgers; keeps what is costly until the ledger changes. For many threads."""
 
-    def __init__(self, office: Office) -> None:
-        self.office = office
+    def __init__(self, context: Context) -> None:
+        self.context = context
         self._known: defaultdict[str, _Known] = defaultdict(_Known)
-        self._queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
+        self._queue = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer)
 
     def mark(self, assessment: str) -> str:
         """A text that differs after every change that a page shows.
@@ -71,9 +71,9 @@ class Sight:
             NoSuchAssessment.
         """
         with readable(assessment):
-            glance = self.office.ledger(assessment).glance()
+            glance = self.context.ledger(assessment).glance()
         if glance[0] == "None":
-            self.office.header(assessment)
+            self.context.header(assessment)
         return ".".join((*glance, str(int(time.time() / PULSE_S))))
 
     def status(self, assessment: str) -> Status:
@@ -87,14 +87,14 @@ class Sight:
 
     def _status(self, assessment: str) -> Status:
         known = self._known[assessment] if assessment in self._known else self._meet(assessment)
-        glance = self.office.ledger(assessment).glance()
+        glance = self.context.ledger(assessment).glance()
         with known.lock:
             if known.status is None or known.glance != glance:
                 # The glance first: what changes in between is looked at again.
-                glance = self.office.ledger(assessment).glance()
-                header = self.office.header(assessment)
-                known.work = known.work or reopen(header, self.office.settings.pools)
-                known.status = status_of(self.office, assessment, known.work)
+                glance = self.context.ledger(assessment).glance()
+                header = self.context.header(assessment)
+                known.work = known.work or reopen(header, self.context.settings.pools)
+                known.status = status_of(self.context, assessment, known.work)
                 known.glance = glance
             return known.status
 
@@ -107,7 +107,7 @@ class Sight:
 
     def crew(self) -> Crew:
         """Who works now."""
-        return Crew(workers(self.office), is_watched(self.office), tuple(self._queue.job_ids))
+        return Crew(workers(self.context), is_watched(self.context), tuple(self._queue.job_ids))
 
     def traffic(self, assessment: str, crew: Crew) -> Traffic:
         """How its labels move now.
@@ -119,7 +119,7 @@ class Sight:
             return self._traffic(assessment, crew)
 
     def _traffic(self, assessment: str, crew: Crew) -> Traffic:
-        ledger = self.office.ledger(assessment)
+        ledger = self.context.ledger(assessment)
         standing = ledger.standing()
         notes, stamps = standing.notes, standing.authors.values()
         shown = open_tasks(standing)
@@ -127,7 +127,7 @@ class Sight:
         return Traffic(
             now=time.time(),
             standing=standing,
-            counted=counters(self.office.state, assessment),
+            counted=counters(self.context.state, assessment),
             pending=sum(
                 job.startswith(prefix) and "-" not in job.removeprefix(prefix) for job in crew.jobs
             ),
@@ -140,8 +140,8 @@ class Sight:
 
     def reports(self, assessment: str) -> Path:
         """The folder of its reports; it may not be there yet."""
-        return reports_folder(self.office, self.office.header(assessment))
+        return reports_folder(self.context, self.context.header(assessment))
 
     def _meet(self, assessment: str) -> _Known:
-        self.office.header(assessment)  # before it is kept: anybody may ask for any name
+        self.context.header(assessment)  # before it is kept: anybody may ask for any name
         return self._known[assessment]

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from tests.promises.world import CLASSES, small_assessment
 from worker.cli.main import cli
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.store.settings import Settings
 
 DIGITS = Path(__file__).parents[3] / "samples" / "digits"
@@ -257,11 +257,11 @@ def begun(tmp_path: Path) -> Iterator[str]:
     home = tmp_path / "home"
     _, header = small_assessment(tmp_path / "small", "{budget: 12}")
     with server(home, None) as url:
-        office = Office(Settings(home, None, None), url)
-        office.ledger(header.assessment).begin(header)
-        office.enter(header.assessment)
+        context = Context(Settings(home, None, None), url)
+        context.ledger(header.assessment).begin(header)
+        context.enter(header.assessment)
         yield header.assessment
-        office.close()
+        context.close()
 
 
 def test_every_step_of_a_life_prints_one_document_for_scripts(assay, begun):

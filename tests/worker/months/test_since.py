@@ -31,7 +31,7 @@ from worker.report.csv import groups_csv
 from worker.report.gathering import gather
 from worker.report.page import page
 from worker.report.status import status_of
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.setup.moving import pack
 from worker.setup.replaying import export, unrepeated_choices
 from worker.setup.since import (
@@ -62,10 +62,10 @@ def at_work(folder: Path, db: Redis, name: str, n_labels: int, since: str = "", 
     path.write_text(f"{text}{since}", encoding="utf-8")
     plan = load_plan(path)
     pools = folder / "pools"
-    office = Office(Settings(folder, None, None), "redis://unused")
-    office.close()
-    office.state = db
-    pool = with_earlier(plan, compile_pool(plan, pools), pools, lambda: nullcontext(office))
+    context = Context(Settings(folder, None, None), "redis://unused")
+    context.close()
+    context.state = db
+    pool = with_earlier(plan, compile_pool(plan, pools), pools, lambda: nullcontext(context))
     header, ledger = header_of(plan, pool), ValkeyLedger(db, name)
     ledger.begin(header)
     codes = read_truth(plan, pool, "truth")
@@ -253,10 +253,10 @@ def test_labels_of_groups_that_are_gone_are_left_out_and_said(months, tmp_path, 
 
 
 def _at(db: Redis) -> Any:
-    office = Office(Settings(Path("nowhere"), None, None), "redis://unused")
-    office.close()
-    office.state = db
-    return office
+    context = Context(Settings(Path("nowhere"), None, None), "redis://unused")
+    context.close()
+    context.state = db
+    return context
 
 
 def test_a_pool_without_any_of_its_groups_is_refused(months, tmp_path, valkey):
@@ -343,9 +343,9 @@ def test_an_export_says_the_same_as_the_server(file, tmp_path, valkey, assessmen
 
 
 def _at_home(db: Redis, home: Path) -> Any:
-    office = _at(db)
-    office.settings = Settings(home, None, None)
-    return office
+    context = _at(db)
+    context.settings = Settings(home, None, None)
+    return context
 
 
 def test_the_pool_may_lie_beside_the_export_and_else_it_is_said(file, tmp_path):
@@ -418,8 +418,8 @@ def test_the_report_the_decision_and_the_status_say_then_and_now(months, valkey,
     )
     assert published["continues"]["assessment"] == told.assessment
     assert published["continues"]["changed"] == list(told.changed)
-    office = _at_home(valkey, tmp_path / "two")
-    shown_status = status_of(office, two.work.plan.assessment, two.work)
+    context = _at_home(valkey, tmp_path / "two")
+    shown_status = status_of(context, two.work.plan.assessment, two.work)
     assert shown_status.as_json()["continues"] == published["continues"]
     assert gather(one.work, one.header, one.ledger).then_and_now is None
 

@@ -10,7 +10,7 @@ import pytest
 from tests.contract.ledgers import header_of
 from tests.fakes import FakeDesk
 from worker.store import MemoryLedger
-from worker.turn.borrowing import borrow, hand_back
+from worker.turn.overriding import override_settings, restore_settings
 
 THEIRS = {"sampling": "Sequential sampling", "model_version": "v1"}
 OURS = {"sampling": "Uncertainty sampling", "model_version": "assay-x-1-00000000"}
@@ -35,8 +35,8 @@ class Borrowed(FakeDesk):
     def take_over(self) -> None:
         self._write("take_over", OURS)
 
-    def hand_back(self, settings: Mapping[str, Any]) -> None:
-        self._write("hand_back", settings)
+    def restore_settings(self, settings: Mapping[str, Any]) -> None:
+        self._write("restore_settings", settings)
 
     def _write(self, name: str, settings: Mapping[str, Any]) -> None:
         if self.dies == (name, False):
@@ -58,26 +58,26 @@ def ledger() -> MemoryLedger:
 def test_a_project_is_taken_over_once_and_given_back_once(ledger: MemoryLedger) -> None:
     desk = Borrowed()
     for _ in range(3):
-        borrow(ledger, desk)
+        override_settings(ledger, desk)
     assert (desk.now, desk.writes) == (OURS, 1)
     for _ in range(3):
-        hand_back(ledger, desk)
+        restore_settings(ledger, desk)
     assert (desk.now, desk.writes) == (THEIRS, 2)
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("step", ["take_over", "hand_back"])
+@pytest.mark.parametrize("step", ["take_over", "restore_settings"])
 def test_a_worker_that_dies_at_any_step_changes_nothing_in_the_end(
     ledger: MemoryLedger, step: str, after: bool
 ) -> None:
     desk = Borrowed()
     desk.dies = (step, after)
-    for turn in (borrow, hand_back):
+    for turn in (override_settings, restore_settings):
         try:
             turn(ledger, desk)
         except Died:
             turn(ledger, desk)
-        assert desk.now == (OURS if turn is borrow else THEIRS)
+        assert desk.now == (OURS if turn is override_settings else THEIRS)
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -85,14 +85,14 @@ def test_a_resume_after_a_death_takes_the_project_over_again(
     ledger: MemoryLedger, after: bool
 ) -> None:
     desk = Borrowed()
-    borrow(ledger, desk)
-    desk.dies = ("hand_back", after)
+    override_settings(ledger, desk)
+    desk.dies = ("restore_settings", after)
     with pytest.raises(Died):
-        hand_back(ledger, desk)
+        restore_settings(ledger, desk)
 
-    borrow(ledger, desk)
+    override_settings(ledger, desk)
     assert desk.now == OURS
-    hand_back(ledger, desk)
+    restore_settings(ledger, desk)
     assert desk.now == THEIRS
 
 
@@ -100,17 +100,17 @@ def test_settings_that_change_between_two_loans_are_put_back_as_they_were_last(
     ledger: MemoryLedger,
 ) -> None:
     desk = Borrowed()
-    borrow(ledger, desk)
-    hand_back(ledger, desk)
+    override_settings(ledger, desk)
+    restore_settings(ledger, desk)
     desk.now["model_version"] = "v2"
-    borrow(ledger, desk)
-    hand_back(ledger, desk)
+    override_settings(ledger, desk)
+    restore_settings(ledger, desk)
     assert desk.now == THEIRS | {"model_version": "v2"}
 
 
 def test_a_project_of_our_own_is_left_alone(ledger: MemoryLedger) -> None:
     desk = FakeDesk()
-    borrow(ledger, desk)
-    hand_back(ledger, desk)
+    override_settings(ledger, desk)
+    restore_settings(ledger, desk)
     assert desk.calls == []
     assert "settings_before" not in ledger.notes()

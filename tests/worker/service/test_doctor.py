@@ -19,8 +19,8 @@ from worker.cli.doctor import Finding, examine
 from worker.cli.main import cli
 from worker.cli.printing import finding_text
 from worker.jobs import AssayWorker
+from worker.service.context import QUEUE, Context
 from worker.service.embedded import server
-from worker.service.office import QUEUE, Office
 from worker.store.settings import Settings
 from worker.watcher import HEARTBEAT
 from worker.web.serving import RECEIVER
@@ -62,15 +62,17 @@ def listen() -> Iterator[Listen]:
 
 
 @pytest.fixture
-def office(valkey_home: Path, valkey_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
-    """An office whose server holds nothing (a database of its own), without Label Studio."""
+def context(
+    valkey_home: Path, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Context]:
+    """A context whose server holds nothing (a database of its own), without Label Studio."""
     for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY", "REDIS_URL"):
         monkeypatch.delenv(name, raising=False)
-    office = Office(Settings(valkey_home, None, None), f"{valkey_url}?db=5")
-    office.state.flushdb()
-    yield office
-    office.state.flushdb()
-    office.close()
+    context = Context(Settings(valkey_home, None, None), f"{valkey_url}?db=5")
+    context.state.flushdb()
+    yield context
+    context.state.flushdb()
+    context.close()
 
 
 @pytest.fixture
@@ -86,33 +88,33 @@ def label_studio_of(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> Callable
     return stand_in
 
 
-def found(office: Office) -> dict[str, Finding]:
-    return {finding.what: finding for finding in examine(office.settings, office)}
+def found(context: Context) -> dict[str, Finding]:
+    return {finding.what: finding for finding in examine(context.settings, context)}
 
 
 # --- the server ----------------------------------------------------------------------------------
 
 
-def test_the_embedded_server_is_well_and_told_with_version_and_origin(office):
-    findings = found(office)
+def test_the_embedded_server_is_well_and_told_with_version_and_origin(context):
+    findings = found(context)
     assert re.search(r"\d+\.\d+.* \(embedded, .+\)", findings["Server"].seen)
     assert findings["Eviction"].seen == "noeviction"
     assert findings["Persistence"].seen == "append-only file"
     assert not any(findings[what].cure for what in ("Python", "Server", "Eviction", "Persistence"))
 
 
-def test_an_outside_server_is_told_to_come_from_the_environment(office):
-    settings = Settings(office.settings.home, office.url, None)
-    server = next(f for f in examine(settings, office) if f.what == "Server")
+def test_an_outside_server_is_told_to_come_from_the_environment(context):
+    settings = Settings(context.settings.home, context.url, None)
+    server = next(f for f in examine(settings, context) if f.what == "Server")
     assert "(REDIS_URL)" in server.seen
 
 
 def test_a_server_without_an_append_only_file_gets_a_cure(tmp_path):
     with server(tmp_path, None) as url:
-        office = Office(Settings(tmp_path, None, None), url)
-        office.state.config_set("appendonly", "no")
-        persistence = found(office)["Persistence"]
-        office.close()
+        context = Context(Settings(tmp_path, None, None), url)
+        context.state.config_set("appendonly", "no")
+        persistence = found(context)["Persistence"]
+        context.close()
     assert persistence.seen == "no append-only file"
     assert "`appendonly yes`" in persistence.cure
 
@@ -120,51 +122,51 @@ def test_a_server_without_an_append_only_file_gets_a_cure(tmp_path):
 # --- Label Studio --------------------------------------------------------------------------------
 
 
-def test_without_label_studio_that_alone_is_fatal_and_the_rest_is_still_looked_at(office):
-    findings = found(office)
+def test_without_label_studio_that_alone_is_fatal_and_the_rest_is_still_looked_at(context):
+    findings = found(context)
     assert [what for what, finding in findings.items() if finding.is_fatal] == ["Label Studio"]
     assert "LABEL_STUDIO_URL is not set" in findings["Label Studio"].cure
     assert {"Receiver", "Workers", "Watcher"} <= findings.keys()
 
 
-def test_a_label_studio_that_does_not_answer_is_fatal(office, monkeypatch):
+def test_a_label_studio_that_does_not_answer_is_fatal(context, monkeypatch):
     monkeypatch.setenv("LABEL_STUDIO_URL", NOWHERE)
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", "0123456789abcdef")
-    finding = found(office)["Label Studio"]
+    finding = found(context)["Label Studio"]
     assert finding.is_fatal
     assert f"{NOWHERE} did not answer" in finding.cure
 
 
-def test_something_else_at_the_address_is_fatal(office, listen, monkeypatch):
+def test_something_else_at_the_address_is_fatal(context, listen, monkeypatch):
     monkeypatch.setenv("LABEL_STUDIO_URL", listen({}))
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", "0123456789abcdef")
-    finding = found(office)["Label Studio"]
+    finding = found(context)["Label Studio"]
     assert finding.is_fatal
     assert "not Label Studio's JSON" in finding.cure
 
 
 def test_a_label_studio_that_is_well_is_told_with_version_user_token_and_clock(
-    office, label_studio_of
+    context, label_studio_of
 ):
     label_studio_of("1.23.2")
-    findings = found(office)
+    findings = found(context)
     assert findings["Label Studio"].seen.startswith("1.23.2 at http://127.0.0.1:")
     assert findings["Label Studio"].seen.endswith("as ops@example.com")
     assert findings["Token"].seen == "legacy token"
     assert not any(findings[what].cure for what in ("Label Studio", "Token", "Clock"))
 
 
-def test_an_old_label_studio_is_to_be_upgraded_but_not_fatal(office, label_studio_of):
+def test_an_old_label_studio_is_to_be_upgraded_but_not_fatal(context, label_studio_of):
     label_studio_of("1.9.2")
-    finding = found(office)["Label Studio"]
+    finding = found(context)["Label Studio"]
     assert "upgrade it" in finding.cure
     assert not finding.is_fatal
 
 
 @pytest.mark.parametrize("ahead_s", [3600.0, -3600.0])
-def test_a_clock_that_is_an_hour_off_is_told_with_its_sign(office, label_studio_of, ahead_s):
+def test_a_clock_that_is_an_hour_off_is_told_with_its_sign(context, label_studio_of, ahead_s):
     label_studio_of("1.23.2", ahead_s)
-    clock = found(office)["Clock"]
+    clock = found(context)["Clock"]
     told = re.search(r"([+-]\d+) s", clock.seen)
     assert told is not None
     assert float(told[1]) == pytest.approx(ahead_s, abs=30)
@@ -174,45 +176,45 @@ def test_a_clock_that_is_an_hour_off_is_told_with_its_sign(office, label_studio_
 # --- our own processes ---------------------------------------------------------------------------
 
 
-def test_nobody_at_work_is_told_with_the_command_that_starts_each(office):
-    findings = found(office)
+def test_nobody_at_work_is_told_with_the_command_that_starts_each(context):
+    findings = found(context)
     assert "assay serve" in findings["Receiver"].cure
     assert "assay worker" in findings["Workers"].cure
     assert "assay watch" in findings["Watcher"].cure
 
 
-def test_a_receiver_that_answers_is_well(office, listen):
-    office.state.set(RECEIVER, listen({"/healthz": {"status": "up"}}))
-    receiver = found(office)["Receiver"]
+def test_a_receiver_that_answers_is_well(context, listen):
+    context.state.set(RECEIVER, listen({"/healthz": {"status": "up"}}))
+    receiver = found(context)["Receiver"]
     assert receiver.seen.endswith("reachable from here")
     assert receiver.cure == ""
 
 
-def test_a_receiver_that_is_gone_or_another_program_gets_a_cure(office, listen):
+def test_a_receiver_that_is_gone_or_another_program_gets_a_cure(context, listen):
     for base, answer in ((NOWHERE, "ConnectError"), (listen({}), "answers 404")):
-        office.state.set(RECEIVER, base)
-        receiver = found(office)["Receiver"]
+        context.state.set(RECEIVER, base)
+        receiver = found(context)["Receiver"]
         assert f"not reachable from here ({answer})" in receiver.seen
         assert "--public-url" in receiver.cure
 
 
-def test_a_worker_and_a_watcher_at_work_are_seen(office):
-    queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
-    worker = AssayWorker([queue], connection=office.jobs, serializer=JSONSerializer)
+def test_a_worker_and_a_watcher_at_work_are_seen(context):
+    queue = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer)
+    worker = AssayWorker([queue], connection=context.jobs, serializer=JSONSerializer)
     worker.register_birth()
-    office.state.set(HEARTBEAT, 1, ex=60)
-    findings = found(office)
+    context.state.set(HEARTBEAT, 1, ex=60)
+    findings = found(context)
     worker.register_death()
 
     assert (findings["Workers"].seen, findings["Workers"].cure) == ("1", "")
     assert (findings["Watcher"].seen, findings["Watcher"].cure) == ("watching", "")
 
 
-def test_an_assessment_whose_last_turn_failed_is_named_with_the_error(office):
-    office.enter("mine")
-    office.enter("other")
-    office.ledger("mine").note(error="Unreachable: it did not answer")
-    findings = found(office)
+def test_an_assessment_whose_last_turn_failed_is_named_with_the_error(context):
+    context.enter("mine")
+    context.enter("other")
+    context.ledger("mine").note(error="Unreachable: it did not answer")
+    findings = found(context)
     assert findings["Assessment mine"].cure == "Unreachable: it did not answer"
     assert "Assessment other" not in findings
 
@@ -221,10 +223,10 @@ def test_an_assessment_whose_last_turn_failed_is_named_with_the_error(office):
 
 
 @pytest.fixture
-def doctor(office: Office, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str]]:
-    """Run the command on the office's server; its exit code and what it printed."""
-    monkeypatch.setenv("ASSAY_HOME", str(office.settings.home))
-    monkeypatch.setenv("REDIS_URL", office.url)
+def doctor(context: Context, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str]]:
+    """Run the command on the context's server; its exit code and what it printed."""
+    monkeypatch.setenv("ASSAY_HOME", str(context.settings.home))
+    monkeypatch.setenv("REDIS_URL", context.url)
 
     def run(*options: str) -> tuple[int, str]:
         result = CliRunner().invoke(cli, ["doctor", *options])

@@ -15,8 +15,8 @@ from redis.exceptions import OutOfMemoryError
 from connector.labels import Judgement, Look
 from tests.live.service import eventually
 from worker.cli.doctor import examine
+from worker.service.context import Context
 from worker.service.embedded import server
-from worker.service.office import Office
 from worker.service.server import check, connect
 from worker.store import Claim, Header, ValkeyLedger
 from worker.store.rules import Rules
@@ -87,16 +87,18 @@ def test_while_it_is_full_people_are_told_why_and_afterwards_all_goes_on_by_itse
             os.kill(pids(tmp_path)["worker-1"], signal.SIGKILL)
             eventually(lambda: "worker-1 ended (1)" in log.read_text())
             assert httpx.get(f"{base}/", timeout=60).status_code == 200
-            office = Office(Settings(tmp_path, url, None), url)
-            (room,) = [one for one in examine(office.settings, office) if one.what == "Room"]
+            context = Context(Settings(tmp_path, url, None), url)
+            (room,) = [one for one in examine(context.settings, context) if one.what == "Room"]
             assert (room.seen, room.is_fatal) == ("too little", True)
             assert "raise `maxmemory`" in room.cure
 
             state.config_set("maxmemory", 0)
             state.delete(*state.keys("rq:worker:*"))  # what the killed one left counts for a minute
             eventually(lambda: httpx.get(is_ready, timeout=60).status_code == 200)
-            assert "Room" in {one.what for one in examine(office.settings, office) if not one.cure}
-            office.close()
+            assert "Room" in {
+                one.what for one in examine(context.settings, context) if not one.cure
+            }
+            context.close()
         finally:
             up.terminate()
             up.wait(120)

@@ -9,41 +9,41 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 
 from worker.jobs import work
-from worker.service.office import INDEX, QUEUE, Office
+from worker.service.context import INDEX, QUEUE, Context
 from worker.store.settings import Settings
 
 
 @pytest.fixture
-def office(valkey_home: Path, valkey_url: str):
-    office = Office(Settings(valkey_home, None, None), valkey_url)
-    yield office
-    office.close()
+def context(valkey_home: Path, valkey_url: str):
+    context = Context(Settings(valkey_home, None, None), valkey_url)
+    yield context
+    context.close()
 
 
 @pytest.fixture
-def queue(office: Office):
-    queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
+def queue(context: Context):
+    queue = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer)
     queue.empty()
     yield queue
     queue.empty()
 
 
-def test_a_job_that_is_not_on_the_list_is_refused(office, queue, tmp_path):
+def test_a_job_that_is_not_on_the_list_is_refused(context, queue, tmp_path):
     planted = tmp_path / "planted"
     job = queue.enqueue_call("os.system", args=[f"touch {planted}"], failure_ttl=60)
 
-    work(office, burst=True)
+    work(context, burst=True)
 
     assert not planted.exists()
     assert job.get_status(refresh=True) == "failed"
 
 
-def test_a_job_carries_ids_as_json_and_nothing_else(office, queue, valkey: Redis, assessment_id):
+def test_a_job_carries_ids_as_json_and_nothing_else(context, queue, valkey: Redis, assessment_id):
     valkey.sadd(INDEX, assessment_id)
     try:
-        assert office.wake(assessment_id)
+        assert context.wake(assessment_id)
         (job_id,) = queue.job_ids
-        job = Job.fetch(job_id, connection=office.jobs, serializer=JSONSerializer)
+        job = Job.fetch(job_id, connection=context.jobs, serializer=JSONSerializer)
         assert bytes(job.data).startswith(b'["worker.jobs.advance"')
         assert job.args == [assessment_id]
     finally:
@@ -51,20 +51,20 @@ def test_a_job_carries_ids_as_json_and_nothing_else(office, queue, valkey: Redis
 
 
 def test_wakes_before_a_turn_begins_are_one_job_and_one_after_it_is_another(
-    office, queue, valkey: Redis, assessment_id
+    context, queue, valkey: Redis, assessment_id
 ):
     valkey.sadd(INDEX, assessment_id)
     try:
         for _ in range(5):
-            office.wake(assessment_id)
+            context.wake(assessment_id)
         assert len(queue) == 1
-        office.ledger(assessment_id).wake()  # a turn begins
-        office.wake(assessment_id)
+        context.ledger(assessment_id).wake()  # a turn begins
+        context.wake(assessment_id)
         assert len(queue) == 2
     finally:
         valkey.srem(INDEX, assessment_id)
 
 
-def test_nobody_is_woken_for_an_assessment_that_does_not_exist(office, queue):
-    assert not office.wake("nobody-began-this")
+def test_nobody_is_woken_for_an_assessment_that_does_not_exist(context, queue):
+    assert not context.wake("nobody-began-this")
     assert len(queue) == 0

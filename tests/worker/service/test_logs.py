@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from worker.service.context import INDEX, Context
 from worker.service.embedded import server
 from worker.service.logs import JsonLines, at_work, now_at
-from worker.service.office import INDEX, Office
 from worker.store.settings import Settings
 
 Lines = Callable[[], list[dict[str, Any]]]
@@ -99,10 +99,10 @@ def said(home: object, *arguments: str, **more: str) -> subprocess.CompletedProc
 def test_a_worker_that_fails_at_a_turn_says_so_in_json_with_assessment_and_job(tmp_path, by):
     home = tmp_path / "home"
     with server(home, None) as url:
-        office = Office(Settings(home, None, None), url)
-        office.state.sadd(INDEX, "lost")  # on the list, but nobody began it
-        office.wake("lost")
-        office.close()
+        context = Context(Settings(home, None, None), url)
+        context.state.sadd(INDEX, "lost")  # on the list, but nobody began it
+        context.wake("lost")
+        context.close()
         option = ["--log-format", "json"] if by == "option" else []
         setting = {"ASSAY_LOG": "json"} if by == "environment" else {}
         ended = said(home, "worker", "--burst", *option, **setting)

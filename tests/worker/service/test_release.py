@@ -20,23 +20,23 @@ from rq.serializers import JSONSerializer
 from tests.live.service import eventually
 from tests.web.site import begin
 from worker.jobs import AssayWorker
+from worker.service.context import JOB, QUEUE, REPORT_JOB, Context
 from worker.service.embedded import server
-from worker.service.office import JOB, QUEUE, REPORT_JOB, Office
 from worker.service.release import PROCESS, new_name, own_name, release
 from worker.store.settings import Settings
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
+def context(tmp_path: Path) -> Iterator[Context]:
     with server(tmp_path, None) as url:
-        opened = Office(Settings(tmp_path, None, None), url)
+        opened = Context(Settings(tmp_path, None, None), url)
         yield opened
         opened.close()
 
 
 @pytest.fixture
-def queue(office: Office) -> Queue:
-    return Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
+def queue(context: Context) -> Queue:
+    return Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer)
 
 
 def at_work(queue: Queue, process: str, job: Job) -> None:
@@ -47,27 +47,27 @@ def at_work(queue: Queue, process: str, job: Job) -> None:
     queue.remove(job.id)
 
 
-def test_the_turn_of_a_dead_worker_is_taken_up_by_the_next_one(office: Office, queue: Queue):
-    dead, ledger = new_name(), office.ledger("cats")
+def test_the_turn_of_a_dead_worker_is_taken_up_by_the_next_one(context: Context, queue: Queue):
+    dead, ledger = new_name(), context.ledger("cats")
     at_work(queue, dead, queue.enqueue_call(JOB, args=["cats"]))
     assert ledger.take_lease(f"{dead}-7", 60_000)
 
-    assert release(office, dead) == "cats"
+    assert release(context, dead) == "cats"
 
     assert queue.job_ids == [f"advance-cats-after-{dead}"]
     assert ledger.take_lease("other-1", 60_000)
 
 
-def test_what_another_worker_has_stays_its_own(office: Office, queue: Queue):
+def test_what_another_worker_has_stays_its_own(context: Context, queue: Queue):
     dead, living = new_name(), new_name()
     at_work(queue, dead, queue.enqueue_call(JOB, args=["cats"]))
-    assert office.ledger("cats").take_lease(f"{living}-7", 60_000)
-    assert office.ledger("dogs").take_lease(f"{dead}-7", 60_000)  # of a turn that it is not at
+    assert context.ledger("cats").take_lease(f"{living}-7", 60_000)
+    assert context.ledger("dogs").take_lease(f"{dead}-7", 60_000)  # of a turn that it is not at
 
-    release(office, dead)
+    release(context, dead)
 
-    assert not office.ledger("cats").take_lease("other-1", 60_000)
-    assert not office.ledger("dogs").take_lease("other-1", 60_000)
+    assert not context.ledger("cats").take_lease("other-1", 60_000)
+    assert not context.ledger("dogs").take_lease("other-1", 60_000)
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,12 @@ def test_what_another_worker_has_stays_its_own(office: Office, queue: Queue):
     ids=["a report", "no assessment", "what is none of ours"],
 )
 def test_a_worker_that_was_at_no_turn_leaves_nothing(
-    office: Office, queue: Queue, at: Callable[[Queue], Job]
+    context: Context, queue: Queue, at: Callable[[Queue], Job]
 ):
     dead = new_name()
     at_work(queue, dead, at(queue))
-    assert release(office, dead) is None
-    assert release(office, new_name()) is None
+    assert release(context, dead) is None
+    assert release(context, new_name()) is None
     assert queue.job_ids == []
 
 
@@ -95,14 +95,14 @@ def test_a_worker_is_called_as_its_supervisor_says():
 
 
 def test_under_up_the_lease_of_a_killed_worker_does_not_have_to_run_out(
-    office: Office, tmp_path: Path
+    context: Context, tmp_path: Path
 ):
     with socket.create_server(("127.0.0.1", 0)) as silent:  # a Label Studio that never answers
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        begin(office, tmp_path / "cats", "cats")
+        begin(context, tmp_path / "cats", "cats")
         meta, key = "assay:{cats}:meta", "assay:{cats}:lease"
-        header = json.loads(office.state.hget(meta, "header"))
-        office.state.hset(meta, "header", json.dumps(header | {"url": url}))
+        header = json.loads(context.state.hget(meta, "header"))
+        context.state.hset(meta, "header", json.dumps(header | {"url": url}))
         env = os.environ | {"ASSAY_HOME": str(tmp_path), "LABEL_STUDIO_URL": url}
         env |= {"LABEL_STUDIO_API_KEY": "none"}
         with subprocess.Popen(
@@ -110,15 +110,15 @@ def test_under_up_the_lease_of_a_killed_worker_does_not_have_to_run_out(
             env=env, stderr=subprocess.DEVNULL,
         ) as up:  # fmt: skip
             try:
-                first = eventually(lambda: office.state.get(key))
+                first = eventually(lambda: context.state.get(key))
                 pids = dict(
                     line.split() for line in (tmp_path / "up.pids").read_text().splitlines()
                 )
                 worker = int(pids["worker-1"])
                 os.kill(worker, signal.SIGSTOP)  # it renews its lease no more
                 time.sleep(0.2)
-                assert office.state.persist(key)  # and this one never runs out
+                assert context.state.persist(key)  # and this one never runs out
                 os.kill(worker, signal.SIGKILL)
-                eventually(lambda: office.state.get(key) not in (None, first))
+                eventually(lambda: context.state.get(key) not in (None, first))
             finally:
                 up.terminate()

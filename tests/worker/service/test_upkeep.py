@@ -12,10 +12,10 @@ from threading import Event, Thread
 import pytest
 
 from tests.processes import wait_until_gone
+from worker.service.context import Context
 from worker.service.embedded import embedded_url, server
-from worker.service.office import Office
 from worker.service.server import connect
-from worker.service.upkeep import environment, keep_up
+from worker.service.supervisor import environment, keep_up
 from worker.store.settings import Settings
 
 
@@ -49,8 +49,8 @@ def kept(tmp_path: Path):
     stop, path = Event(), tmp_path / "up.pids"
     children = [("watcher", ["watch", "--every", "1"]), ("hopeless", ["no-such-command"])]
     with server(tmp_path, None) as url:
-        office = Office(settings, url)
-        arguments = (office, environment(settings), children, said.append, stop, path)
+        context = Context(settings, url)
+        arguments = (context, environment(settings), children, said.append, stop, path)
         thread = Thread(target=keep_up, args=arguments)
         thread.start()
         try:
@@ -59,7 +59,7 @@ def kept(tmp_path: Path):
         finally:
             stop.set()
             thread.join(120)
-            office.close()
+            context.close()
     assert not thread.is_alive()
 
 

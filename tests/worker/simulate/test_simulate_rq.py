@@ -16,22 +16,22 @@ import pytest
 from rq import Queue
 from rq.serializers import JSONSerializer
 
-from connector.tethered import tied
+from connector.supervised import tied
 from tests.worker.simulate.simulated_pool import write_plan
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.simulate.cases import Asked, prepare
 from worker.simulate.spread import QUEUE, RunFailed, here, over_rq
 from worker.store.settings import Settings
 
 
 @pytest.fixture
-def office(valkey_home: Path, valkey_url: str) -> Iterator[Office]:
-    office = Office(Settings(valkey_home, None, None), valkey_url)
-    queue = Queue(QUEUE, connection=office.jobs, serializer=JSONSerializer)
+def context(valkey_home: Path, valkey_url: str) -> Iterator[Context]:
+    context = Context(Settings(valkey_home, None, None), valkey_url)
+    queue = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer)
     queue.empty()
-    yield office
+    yield context
     assert len(queue) == 0
-    office.close()
+    context.close()
 
 
 @contextmanager
@@ -57,19 +57,19 @@ def in_order(runs):
 
 
 def test_rq_workers_come_to_the_same_runs_as_this_machine_alone(
-    office, valkey_url, valkey_home, tmp_path
+    context, valkey_url, valkey_home, tmp_path
 ):
     asked = Asked(truth="truth", strategies=("random", "thompson"), seed=5)
     cases = prepare(write_plan(tmp_path), tmp_path / "pools", asked)
 
     with workers(2, valkey_url, valkey_home):
-        elsewhere = in_order(over_rq(cases, 3, office))
+        elsewhere = in_order(over_rq(cases, 3, context))
 
     assert elsewhere == in_order(here(cases, 3, n_processes=1))
 
 
 def test_workers_find_the_pool_in_their_own_home_if_it_is_not_where_it_was(
-    office, valkey_url, valkey_home, tmp_path
+    context, valkey_url, valkey_home, tmp_path
 ):
     (case,) = prepare(write_plan(tmp_path), valkey_home / "pools", Asked(truth="truth"))
     moved = replace(
@@ -77,43 +77,43 @@ def test_workers_find_the_pool_in_their_own_home_if_it_is_not_where_it_was(
     )
 
     with workers(1, valkey_url, valkey_home):
-        runs = in_order(over_rq([moved], 2, office))
+        runs = in_order(over_rq([moved], 2, context))
 
     assert runs == in_order(here([case], 2, n_processes=1))
 
 
 def test_workers_on_other_machines_fetch_pool_and_truth_from_the_store(
-    office, valkey_url, valkey_home, tmp_path
+    context, valkey_url, valkey_home, tmp_path
 ):
     store, pools = f"file://{tmp_path / 'store'}", tmp_path / "pools"
     (case,) = prepare(write_plan(tmp_path), pools, Asked(truth="truth"))
     expected = in_order(here([case], 2, n_processes=1))
-    publishing = Office(Settings(valkey_home, None, None, pool_store=store), valkey_url)
+    publishing = Context(Settings(valkey_home, None, None, pool_store=store), valkey_url)
     with pytest.raises(RunFailed, match="no worker"):
         list(over_rq([case], 1, publishing, patience_s=0.3))
     publishing.close()
     pools.rename(tmp_path / "not there")
 
     with workers(1, valkey_url, tmp_path / "elsewhere", ASSAY_POOL_STORE=store):
-        runs = in_order(over_rq([case], 2, office))
+        runs = in_order(over_rq([case], 2, context))
 
     assert runs == expected
     fetched = {path.name for path in (tmp_path / "elsewhere" / "pools").iterdir()}
     assert fetched == {Path(str(name)).name for name in (case.pool, case.truth)}
 
 
-def test_a_run_that_fails_elsewhere_says_why_here(office, valkey_url, valkey_home, tmp_path):
+def test_a_run_that_fails_elsewhere_says_why_here(context, valkey_url, valkey_home, tmp_path):
     (case,) = prepare(write_plan(tmp_path), tmp_path / "pools", Asked(truth="truth"))
     lost = replace(case, pool="/gone/nobody-compiled-this.arrow")
 
     with workers(1, valkey_url, valkey_home), pytest.raises(RunFailed, match="the compiled pool"):
-        list(over_rq([lost], 2, office))
+        list(over_rq([lost], 2, context))
 
 
-def test_without_workers_it_does_not_wait_for_ever(office, tmp_path):
+def test_without_workers_it_does_not_wait_for_ever(context, tmp_path):
     cases = prepare(write_plan(tmp_path), tmp_path / "pools", Asked(truth="truth"))
     with pytest.raises(RunFailed, match="assay worker"):
-        list(over_rq(cases, 1, office, patience_s=0.3))
+        list(over_rq(cases, 1, context, patience_s=0.3))
 
 
 def test_processes_that_took_runs_are_gone_when_nobody_wants_them_any_more(tmp_path):

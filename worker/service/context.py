@@ -30,7 +30,7 @@ from worker.service.server import connect
 from worker.store import Header, Ledger, ValkeyLedger
 from worker.store.settings import Settings
 from worker.store.valkey import keys_of
-from worker.turn.borrowing import Claimed
+from worker.turn.overriding import Claimed
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class NoSuchAssessment(AssayError):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class OpenAssessment:
     """One assessment with everything that a turn needs."""
 
     assessment: Assessment
@@ -66,7 +66,7 @@ class Case:
     desk: Desk
 
 
-class Office:
+class Context:
     """The connections of one process. Assessments stay open: their pool and token are kept."""
 
     def __init__(self, settings: Settings, url: str, *, is_patient: bool = True) -> None:
@@ -75,7 +75,7 @@ class Office:
         self.state: Redis = connect(settings.state_url or url, is_patient=is_patient)
         self._jobs: Redis = connect(url, text=False, is_patient=is_patient)
         self._queue = Queue(QUEUE, connection=self._jobs, serializer=JSONSerializer)
-        self._cases: dict[str, Case] = {}
+        self._cases: dict[str, OpenAssessment] = {}
 
     def close(self) -> None:
         self.state.close()
@@ -150,7 +150,7 @@ class Office:
             )
         return header
 
-    def case(self, assessment: str) -> Case:
+    def case(self, assessment: str) -> OpenAssessment:
         """Open an assessment, or return it if it is open.
 
         Raises:
@@ -162,7 +162,7 @@ class Office:
             ledger = self.ledger(assessment)
             with readable(assessment):
                 work, desk = reopen(header, self.settings.pools), desk_of(header, ledger)
-            self._cases[assessment] = case = Case(work, header, ledger, desk)
+            self._cases[assessment] = case = OpenAssessment(work, header, ledger, desk)
         return case
 
     def folder(self, assessment: str) -> Path:

@@ -17,10 +17,10 @@ from threading import Event
 from redis.exceptions import RedisError
 
 from connector.settings import secret
-from connector.tethered import tied
+from connector.supervised import tied
 from worker.files import write_whole
+from worker.service.context import Context
 from worker.service.embedded import ensure_running
-from worker.service.office import Office
 from worker.service.release import PROCESS, new_name, release
 from worker.store.settings import Settings
 
@@ -53,7 +53,7 @@ def environment(settings: Settings) -> dict[str, str]:
 
 
 def keep_up(
-    office: Office,
+    context: Context,
     env: dict[str, str],
     children: Sequence[tuple[str, Sequence[str]]],
     say: Callable[[str], None],
@@ -67,14 +67,14 @@ def keep_up(
         children: name and arguments of `assay` for each.
         pids: a file that always holds "name pid" lines of what runs.
     """
-    settings = office.settings
+    settings = context.settings
     family = [_Child(name, tuple(arguments)) for name, arguments in children]
     try:
         while not stop.is_set():
             if settings.redis_url is None and ensure_running(settings.home) is not None:
                 say("The embedded server had gone and was started again.")
             for child in family:
-                _tend(child, office, env, say)
+                _tend(child, context, env, say)
             _write_pids(pids, family)
             stop.wait(0.3)
     finally:
@@ -82,7 +82,7 @@ def keep_up(
         pids.unlink(missing_ok=True)
 
 
-def _tend(child: _Child, office: Office, env: dict[str, str], say: Callable[[str], None]) -> None:
+def _tend(child: _Child, context: Context, env: dict[str, str], say: Callable[[str], None]) -> None:
     now = time.monotonic()
     if child.process is not None and child.process.poll() is None:
         if now - child.began > STEADY_S:
@@ -91,7 +91,7 @@ def _tend(child: _Child, office: Office, env: dict[str, str], say: Callable[[str
     if child.process is not None:
         say(f"{child.name} ended ({child.process.returncode}); starting it again.")
         with suppress(RedisError):  # the lease runs out by itself
-            release(office, child.called)
+            release(context, child.called)
         child.failures += 1
         child.wait_s = min(SLOWEST_RESTART_S, 0.2 * 2**child.failures) if child.failures > 1 else 0
         child.process = None

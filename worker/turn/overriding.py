@@ -31,7 +31,7 @@ class Claimed:
         return [task for u in unsettled for task in u.tasks]
 
 
-def borrow(ledger: Ledger, desk: Desk) -> None:
+def override_settings(ledger: Ledger, desk: Desk) -> None:
     """Give a borrowed project our settings, once; nothing if the project is our own.
 
     Raises:
@@ -49,7 +49,7 @@ def borrow(ledger: Ledger, desk: Desk) -> None:
     ledger.note(**{_TAKEN: "yes"})
 
 
-def hand_back(ledger: Ledger, desk: Desk) -> None:
+def restore_settings(ledger: Ledger, desk: Desk) -> None:
     """Put a borrowed project's settings back, once, and take our order away.
 
     Raises:
@@ -60,5 +60,5 @@ def hand_back(ledger: Ledger, desk: Desk) -> None:
         return
     # First: a resume between these lines must take the project over again.
     ledger.note(**{_TAKEN: ""})
-    desk.hand_back(json.loads(before))
+    desk.restore_settings(json.loads(before))
     ledger.note(**{_BEFORE: ""})

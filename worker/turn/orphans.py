@@ -17,18 +17,18 @@ FOUND = "found"
 _NOTE = "strays"
 
 
-def note_strays(ledger: Ledger, looks: Sequence[Look]) -> None:
+def note_orphans(ledger: Ledger, looks: Sequence[Look]) -> None:
     """Remember tasks that name an item which nobody claimed."""
     if looks:
         _change(ledger, lambda known: known | {look.task: look.item for look in looks})
 
 
-def strays(notes: Mapping[str, str]) -> dict[int, str]:
+def orphans(notes: Mapping[str, str]) -> dict[int, str]:
     """Such tasks: id -> item."""
     return {int(task): item for task, item in json.loads(notes.get(_NOTE) or "{}").items()}
 
 
-def forget_strays(ledger: Ledger, tasks: Iterable[int]) -> None:
+def forget_orphans(ledger: Ledger, tasks: Iterable[int]) -> None:
     """These are ours now, or gone."""
     _change(ledger, lambda known: {t: item for t, item in known.items() if t not in set(tasks)})
 
@@ -37,7 +37,7 @@ def _change(ledger: Ledger, changed: Callable[[dict[int, str]], dict[int, str]])
     """Change the list, whoever else does: a worker whose lease ran out may still be at it."""
     while True:
         notes = ledger.notes()
-        before, left = notes.get(_NOTE, ""), changed(strays(notes))
+        before, left = notes.get(_NOTE, ""), changed(orphans(notes))
         after = json.dumps(left, sort_keys=True) if left else ""
         if after == before or ledger.swap_note(_NOTE, before, after):
             return

@@ -7,7 +7,7 @@ from worker.errors import AssayError
 from worker.findings.decision import decision, is_decided
 from worker.plan import stored_plan
 from worker.pool import check_source
-from worker.service.office import Office
+from worker.service.context import Context
 from worker.turn.loop import look
 
 
@@ -15,49 +15,49 @@ class WrongMoment(AssayError):
     """The assessment is not in a state in which this can be done."""
 
 
-def pause(office: Office, assessment: str) -> None:
+def pause(context: Context, assessment: str) -> None:
     """Withdraw the queue; labels that come in are still counted."""
-    office.header(assessment)
-    if not office.ledger(assessment).move("running", "paused"):
-        raise _wrong(office, assessment, "paused", "running")
-    office.wake(assessment)
+    context.header(assessment)
+    if not context.ledger(assessment).move("running", "paused"):
+        raise _wrong(context, assessment, "paused", "running")
+    context.wake(assessment)
 
 
-def resume(office: Office, assessment: str, more: int) -> None:
+def resume(context: Context, assessment: str, more: int) -> None:
     """Open the queue again; after a stop, for `more` labels before the rule is asked again.
 
     Raises:
         WrongMoment: it runs already.
         PoolChanged: the predictions file is not the one that the assessment began with.
     """
-    header = office.header(assessment)
-    ledger = office.ledger(assessment)
+    header = context.header(assessment)
+    ledger = context.ledger(assessment)
     plan = stored_plan(header.plan)
-    work = reopen(header, office.settings.pools)
+    work = reopen(header, context.settings.pools)
     if plan.pool.predictions.exists():
         check_source(work.pool, plan)
     if ledger.move("paused", "running"):
-        office.wake(assessment)
+        context.wake(assessment)
         return
     standing, _, verdict = look(work, ledger)
     if standing.status != "stopped":
-        raise _wrong(office, assessment, "resumed", "paused or stopped")
+        raise _wrong(context, assessment, "resumed", "paused or stopped")
     # Before the move: a turn in between must not stop it again at once.
     ledger.note(resume_until=verdict.labels + more)
     if not ledger.move("stopped", "running"):
-        raise _wrong(office, assessment, "resumed", "paused or stopped")
-    office.wake(assessment)
+        raise _wrong(context, assessment, "resumed", "paused or stopped")
+    context.wake(assessment)
 
 
-def stop(office: Office, assessment: str) -> None:
+def stop(context: Context, assessment: str) -> None:
     """End it now; the decision says that it was by hand and what was known."""
-    header = office.header(assessment)
-    ledger = office.ledger(assessment)
-    work = reopen(header, office.settings.pools)
+    header = context.header(assessment)
+    ledger = context.ledger(assessment)
+    work = reopen(header, context.settings.pools)
     for _ in range(10):
         standing, belief, verdict = look(work, ledger)
         if standing.status not in ("running", "paused"):
-            raise _wrong(office, assessment, "stopped", "running or paused")
+            raise _wrong(context, assessment, "stopped", "running or paused")
         text = decision(work, header, standing, belief, verdict, kind="stop", reason="by hand")
         if ledger.publish(standing.revision, text, stops=True):
             break
@@ -69,9 +69,9 @@ def stop(office: Office, assessment: str) -> None:
             )
         # A resume without new labels: this revision has a decision.
         ledger.move(standing.status, "stopped")
-    office.wake(assessment)
+    context.wake(assessment)
 
 
-def _wrong(office: Office, assessment: str, wish: str, needed: str) -> WrongMoment:
-    status = office.ledger(assessment).standing().status
+def _wrong(context: Context, assessment: str, wish: str, needed: str) -> WrongMoment:
+    status = context.ledger(assessment).standing().status
     return WrongMoment(f"{assessment} is {status}; only one that is {needed} can be {wish}.")
