@@ -38,7 +38,7 @@ def publish_progress(ledger: Ledger, desk: Desk, text: str, notes: Mapping[str, 
 def publish_tab(
     ledger: Ledger, desk: Desk, status: Status, text: str, notes: Mapping[str, str]
 ) -> None:
-    """Title our tab in the Data Manager: as often as `publish_progress`, but what ends work at once.
+    """Title our tab in the Data Manager, as often as `publish_progress`; what ends work, at once.
 
     Label Studio shows some fifteen characters of a title.
 
