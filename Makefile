@@ -29,7 +29,7 @@ check: .venv/ready ## lint, format, types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: .venv/ready ## the numbers of the README, as measured here
+bench: .venv/ready ## the numbers of tests/bench/README.md, as measured here
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.bench $(ARGS)
 
 bench-paper: .venv/ready ## the paper's tables beside Assay's, as a page under .assay (ARGS="--ours 200": hours)

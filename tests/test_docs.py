@@ -1,4 +1,4 @@
-"""The README names every command, every key of the plan and every setting."""
+"""The documents name every command, every key of the plan and every setting."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,12 @@ from pydantic import BaseModel
 from worker.cli.main import cli
 from worker.plan import Plan
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLAN = (ROOT / "worker" / "plan" / "README.md").read_text(encoding="utf-8")
+DEPLOYING = (ROOT / "deploy" / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = [ROOT / "README.md", *ROOT.glob("worker/**/README.md"), *ROOT.glob("tests/*/README.md")]
+DOCUMENTS += sorted(ROOT.glob("deploy/*.md"))
 
 
 def keys(model: type[BaseModel], place: str = "") -> Iterator[str]:
@@ -35,8 +40,8 @@ def test_every_command_is_in_the_readme(command):
 
 
 @pytest.mark.parametrize("key", sorted(keys(Plan)))
-def test_every_key_of_the_plan_is_in_the_readme(key):
-    assert f"`{key}`" in README
+def test_every_key_of_the_plan_is_in_its_document(key):
+    assert f"`{key}`" in PLAN
 
 
 @pytest.mark.parametrize(
@@ -55,17 +60,35 @@ def test_every_key_of_the_plan_is_in_the_readme(key):
         "ASSAY_LOG",
     ],
 )
-def test_every_setting_is_in_the_readme_and_in_the_example(name):
-    example = Path(__file__).parents[1] / "deploy" / "assay.env.example"
-    assert f"`{name}`" in README
+def test_every_setting_is_documented_and_in_the_example(name):
+    example = ROOT / "deploy" / "assay.env.example"
+    assert f"`{name}`" in DEPLOYING
     assert f"{name}=" in example.read_text(encoding="utf-8")
 
 
 def test_no_setting_is_read_that_is_not_documented():
     read = set()
     for package in ("connector", "worker"):
-        for path in Path(__file__).parents[1].joinpath(package).rglob("*.py"):
+        for path in ROOT.joinpath(package).rglob("*.py"):
             text = path.read_text(encoding="utf-8")
             read |= set(re.findall(r'(?:env\.get|secret)\("([A-Z_]+)"', text))
-    undocumented = {name for name in read if f"`{name}`" not in README}
+    undocumented = {name for name in read if f"`{name}`" not in DEPLOYING}
     assert undocumented <= {"XDG_CACHE_HOME"}
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 200
+
+
+def test_what_the_documents_point_to_is_there():
+    for path in DOCUMENTS:
+        for link in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
+            assert "://" in link or (path.parent / link).exists(), f"{path}: {link}"
+
+
+def test_the_files_that_the_documents_name_are_there():
+    for path in DOCUMENTS:
+        for name in re.findall(
+            r"`(\w[\w-]*/[\w/-]+\.(?:py|lua))`", path.read_text(encoding="utf-8")
+        ):
+            assert (ROOT / name).exists() or (path.parent / name).exists(), f"{path}: {name}"

@@ -1,4 +1,4 @@
-"""`make bench`: the numbers that the README quotes, as measured on this machine."""
+"""`make bench`: the numbers that its README quotes, as measured on this machine."""
 
 import os
 

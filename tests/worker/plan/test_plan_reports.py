@@ -37,9 +37,11 @@ def test_without_a_word_nothing_is_scheduled_and_nobody_is_told(tmp_path):
     assert plan.stall_after == "4h"
 
 
-def test_the_readme_s_example_of_notices_is_read_as_it_stands(tmp_path):
-    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```yaml\n(notify:\n.*?)```", readme, re.DOTALL)
+def test_the_documented_example_of_notices_is_read_as_it_stands(tmp_path):
+    text = (Path(__file__).parents[3] / "worker" / "report" / "README.md").read_text(
+        encoding="utf-8"
+    )
+    (block,) = re.findall(r"```yaml\n(notify:\n.*?)```", text, re.DOTALL)
     (tmp_path / "plan.yaml").write_text(SMALLEST + block)
     slack, webhook = load_plan(tmp_path / "plan.yaml").notify
     assert (slack.kind, webhook.on) == ("slack", ("decision", "failure"))
