@@ -7,8 +7,8 @@ import numpy as np
 from tests.bench import subjective
 from tests.bench.measuring import line, say
 from tests.bench.paper.data import folder
-from tests.core.judged.people import Pool, narrowest, replay
-from tests.core.judged.people import subjective as broad
+from tests.core.soft_labels.people import Pool, narrowest, replay
+from tests.core.soft_labels.people import subjective as broad
 from worker.assessment.judging import gauge_of
 from worker.core.soft_labels.known import Gauge
 

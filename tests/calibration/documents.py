@@ -13,8 +13,8 @@ import numpy as np
 from tests.fakes import FakeDesk
 from tests.report.at_work import AtWork, at_work
 from tests.report.crowds import Crowd, crowd
-from tests.worker.evaluated import Evaluated, evaluated
-from tests.worker.models.models_pool import header_of, plan_of, values_of, write_models
+from tests.worker.assessment.evaluated import Evaluated, evaluated
+from tests.worker.assessment.models_pool import header_of, plan_of, values_of, write_models
 from worker.assessment import assess
 from worker.findings.decision import decision
 from worker.notebook import snapshot

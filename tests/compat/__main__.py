@@ -23,7 +23,7 @@ from worker.cli.doctor import OLDEST_LABEL_STUDIO
 
 JOBS = (
     "tests/worker/service/test_jobs.py",
-    "tests/worker/service/test_schedule.py",
+    "tests/worker/test_watcher.py",
     "tests/worker/service/test_server.py",
 )
 # What speaks to the server and to RQ.
@@ -39,7 +39,7 @@ OURS = (
 WIDE = (
     *OURS,
     "tests/core/test_known_posteriors.py",
-    "tests/worker/queue/test_adopting.py",
+    "tests/worker/turn/test_reclaim.py",
     "tests/compat",
 )
 LIVE = (

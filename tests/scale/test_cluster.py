@@ -18,7 +18,7 @@ from tests.contract.test_ledger_commits import TestCommits
 from tests.contract.test_ledger_standing import TestStanding
 from tests.promises.world import Step, live_through, new_world, small_assessment
 from tests.scale.servers import Node, cluster, cluster_url, node
-from tests.worker.test_moving import DECISION
+from tests.worker.setup.test_moving import DECISION
 from worker.service.context import Context
 from worker.service.embedded import server
 from worker.service.server import NoServer, UnfitServer, check, connect

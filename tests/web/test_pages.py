@@ -14,7 +14,7 @@ from rq.serializers import JSONSerializer
 
 from connector.errors import ConnectorError
 from tests.web.site import SECRET, Begun, begin, dashboard, forget
-from tests.worker.models.models_pool import header_of, plan_of, values_of, write_models
+from tests.worker.assessment.models_pool import header_of, plan_of, values_of, write_models
 from worker.cli.printing import status_text
 from worker.pool import compile_pool
 from worker.report.gathering import gather

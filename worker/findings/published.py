@@ -122,11 +122,11 @@ PUBLISHED: tuple[Published, ...] = (
         "evaluation.predictors[].{whole,parts[]}.measure.{mean,median,low,high,right_tailed} "
         "evaluation.predictors[].{whole,parts[]}.measure.{at,density}[] "
         "evaluation.predictors[].{whole,parts[]}.measure.region[].{low,high,share}",
-        "tests/core/judged/test_known.py"),
+        "tests/core/soft_labels/test_known.py"),
     _of("what the predictions make of items for which most people chose a class", "interval",
         "report",
         "evaluation.predictors[].whole.confused[].{probability,share}.{mean,low,high}",
-        "tests/worker/test_judging.py"),
+        "tests/worker/assessment/test_judging.py"),
     _of("the quality of an annotator", "interval",
         "report notebook", "annotators[].{quality,quality_low,quality_high}",
         "tests/core/crowd/test_quality.py", "tests/core/crowd/test_posterior.py"),

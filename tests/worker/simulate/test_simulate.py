@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.worker.models.models_pool import values_of, write_models
+from tests.worker.assessment.models_pool import values_of, write_models
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, write_plan
 from worker.assessment import Assessment, assess
 from worker.assessment.believing import scores

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.worker.models.models_pool import CLASSES, plan_of, values_of, write_model
+from tests.worker.assessment.models_pool import CLASSES, plan_of, values_of, write_model
 from worker.assessment import assess
 from worker.assessment.outcomes import Counts
 from worker.core.posterior.joint import joint_loadings

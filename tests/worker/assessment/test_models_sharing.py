@@ -15,8 +15,8 @@ import pytest
 from scipy import stats
 
 from tests.fakes import SCHEMA, FakeDesk
-from tests.worker.models.models_pool import header_of
-from tests.worker.models.shared_pool import (
+from tests.worker.assessment.models_pool import header_of
+from tests.worker.assessment.shared_pool import (
     CLASSES,
     N_CLASSES,
     N_ITEMS,

@@ -6,7 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.worker.evaluated import MOODS, N_ITEMS, N_VOTES, Evaluated, evaluated, write_moods
+from tests.worker.assessment.evaluated import (
+    MOODS,
+    N_ITEMS,
+    N_VOTES,
+    Evaluated,
+    evaluated,
+    write_moods,
+)
 from worker.assessment.judging import votes_of_tally
 from worker.core.posterior.summary import whole
 from worker.errors import PlanError

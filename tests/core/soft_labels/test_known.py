@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.core.judged.people import Pool, crisp, l2, narrowest, replay, subjective
+from tests.core.soft_labels.people import Pool, crisp, l2, narrowest, replay, subjective
 from worker.core.posterior import summary
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.metrics import ACCURACY, Metric

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from scipy import stats
 
 from tests.fakes import FakeDesk
-from tests.worker.models.models_pool import CLASSES, header_of, plan_of, values_of, write_models
+from tests.worker.assessment.models_pool import CLASSES, header_of, plan_of, values_of, write_models
 from worker.assessment import assess
 from worker.cli.printing import pool_text
 from worker.core.posterior.summary import mean

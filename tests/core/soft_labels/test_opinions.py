@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.core.judged.people import crisp, l2, subjective
+from tests.core.soft_labels.people import crisp, l2, subjective
 from worker.core.soft_labels.opinions import average, measured
 
 PEOPLE = {"subjective": subjective, "crisp": crisp}

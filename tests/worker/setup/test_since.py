@@ -15,7 +15,7 @@ from redis import Redis
 
 from tests.fakes import FakeDesk
 from tests.report.at_work import AtWork
-from tests.worker.models.models_pool import plan_of, values_of, write_models
+from tests.worker.assessment.models_pool import plan_of, values_of, write_models
 from tests.worker.simulate.simulated_pool import CLASSES, header_of, plan_at_work, write_plan
 from worker.assessment import assess, reopen
 from worker.core.drift.history import believed_share

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.worker.models.models_pool import plan_of, values_of, write_model
+from tests.worker.assessment.models_pool import plan_of, values_of, write_model
 from worker.plan import Plan
 from worker.pool import models_cutting
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.worker.models.models_pool import plan_of, values_of, write_models
+from tests.worker.assessment.models_pool import plan_of, values_of, write_models
 from worker.assessment import assess
 from worker.assessment.outcomes import Counts
 from worker.core.posterior.summary import interval, mean
