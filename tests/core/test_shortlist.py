@@ -17,7 +17,8 @@ from worker.core.prior.empirical import fit, prior_of, shared_of
 from worker.core.prior.hyperparameters import Scores
 from worker.core.questions.question import Question, StopRule
 from worker.core.questions.ranking import ranking, set_confidence
-from worker.core.stopping.rule import decide, is_far_from_holding
+from worker.core.stopping.refuting import is_far_from_holding
+from worker.core.stopping.rule import decide
 from worker.core.stopping.shortlist import shortlist
 
 SURE = 0.9

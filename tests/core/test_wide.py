@@ -14,7 +14,8 @@ from worker.core.prior.hyperparameters import Hyperparameters, Scores, unfitted
 from worker.core.questions.question import Question, StopRule
 from worker.core.questions.ranking import ranking, set_confidence
 from worker.core.questions.rough import rough_set_confidence
-from worker.core.stopping.rule import decide, is_far_from_holding
+from worker.core.stopping.refuting import is_far_from_holding
+from worker.core.stopping.rule import decide
 
 N_GROUPS, N_CELLS = 1_300, 3
 

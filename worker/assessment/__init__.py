@@ -1,5 +1,6 @@
 """A plan at work: what follows from plan, pool and tally; what is believed, decided, chosen."""
 
-from worker.assessment.assessment import Assessment, assess, pool_of, reopen
+from worker.assessment.assessment import Assessment
+from worker.assessment.opening import assess, pool_of, reopen
 
 __all__ = ["Assessment", "assess", "pool_of", "reopen"]

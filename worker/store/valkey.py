@@ -38,67 +38,6 @@ _EDITED = ("tally", "open", "tasks", "authors", "rejected", "notes")
 # enough not to hold up other clients (about 30 ms).
 _CHUNK = 500
 
-_TAKE = """
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-redis.call('HSET', KEYS[2], 'turn', ARGV[1])
-return 1
-"""
-_KEEP = """
-if redis.call('HGET', KEYS[2], 'turn') ~= ARGV[1] then return 0 end
--- A worker of an earlier version takes it without a word.
-if (redis.call('GET', KEYS[1]) or ARGV[1]) ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1
-"""
-_IMPORT = """
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-for i = 2, #KEYS do redis.call('SET', KEYS[i], 1, 'PX', ARGV[3]) end
-return 1
-"""
-_DROP = (
-    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
-)
-_RELEASE = """
-local holder = redis.call('GET', KEYS[1])
-if not holder or string.sub(holder, 1, #ARGV[1]) ~= ARGV[1] then return 0 end
-return redis.call('DEL', KEYS[1])
-"""
-_BEGIN = """
-if redis.call('HSETNX', KEYS[1], 'header', ARGV[1]) == 0 then return 0 end
-redis.call('HSET', KEYS[1], 'status', 'running')
-return 1
-"""
-_MOVE = """
-if redis.call('HGET', KEYS[1], 'status') ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], 'status', ARGV[2])
-return 1
-"""
-_CURSOR = """
-local old = redis.call('HGET', KEYS[1], 'cursor')
-if not old or tonumber(old) < tonumber(ARGV[1]) then
-  redis.call('HSET', KEYS[1], 'cursor', ARGV[1])
-end
-"""
-_SWAP = """
-if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-return 1
-"""
-_NOTICE = """
-if redis.call('SADD', KEYS[1], ARGV[1]) == 0 then return 0 end
-redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-return 1
-"""
-_REPLACE = """
-if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-if ARGV[3] == '' then redis.call('HDEL', KEYS[1], ARGV[1])
-else redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end
-return 1
-"""
-
 
 def keys_of(db: Redis, assessment: str) -> list[str]:
     """All keys of an assessment that are there, whatever its id is, sorted."""
@@ -126,17 +65,17 @@ class ValkeyLedger:
         self._commit = connection.register_script(_script("commit"))
         self._claim = connection.register_script(_script("claim"))
         self._publish = connection.register_script(_script("publish"))
-        self._take = connection.register_script(_TAKE)
-        self._keep = connection.register_script(_KEEP)
-        self._import = connection.register_script(_IMPORT)
-        self._drop = connection.register_script(_DROP)
-        self._release = connection.register_script(_RELEASE)
-        self._begin = connection.register_script(_BEGIN)
-        self._move = connection.register_script(_MOVE)
-        self._cursor = connection.register_script(_CURSOR)
-        self._swap = connection.register_script(_SWAP)
-        self._notice = connection.register_script(_NOTICE)
-        self._replace = connection.register_script(_REPLACE)
+        self._take = connection.register_script(_script("take_lease"))
+        self._keep = connection.register_script(_script("keep_lease"))
+        self._import = connection.register_script(_script("begin_import"))
+        self._drop = connection.register_script(_script("drop_lease"))
+        self._release = connection.register_script(_script("release_lease"))
+        self._begin = connection.register_script(_script("begin"))
+        self._move = connection.register_script(_script("move"))
+        self._cursor = connection.register_script(_script("cursor"))
+        self._swap = connection.register_script(_script("swap_note"))
+        self._notice = connection.register_script(_script("put_notice"))
+        self._replace = connection.register_script(_script("replace_notice"))
 
     def _key(self, name: str) -> str:
         return f"assay:{{{self.assessment}}}:{name}"

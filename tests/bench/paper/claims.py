@@ -19,7 +19,7 @@ from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.supposing import with_tally
 from worker.core.questions.question import StopRule
-from worker.core.stopping.rule import is_far_from_holding
+from worker.core.stopping.refuting import is_far_from_holding
 from worker.core.stopping.schedule import is_look
 from worker.simulate.cases import Asked, Case
 from worker.simulate.findings import is_right

@@ -1,11 +1,9 @@
 """Whether enough is known, and what is then reported."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from worker.core.confidence_sequences.guarantee import (
     Guard,
@@ -25,20 +23,18 @@ from worker.core.posterior.belief import (
     unlabelled,
 )
 from worker.core.posterior.mixing import mixed
-from worker.core.posterior.moments import moments
 from worker.core.posterior.pairwise import Region
 from worker.core.posterior.summary import interval, whole
-from worker.core.questions.comparison import pairs_asked, region, regions
+from worker.core.questions.comparison import pairs_asked, regions
 from worker.core.questions.question import TASK_OF_RULE, Question, StopRule
-from worker.core.questions.ranking import mrr_confidence, ranking, set_confidence
+from worker.core.questions.ranking import mrr_confidence, ranking
 from worker.core.questions.rewards import squared_error
 from worker.core.questions.rough import rough_set_confidence
+from worker.core.stopping.refuting import confidence_of_set, is_far_from_holding
 
 Reason = Literal["answered", "budget", "exhausted", "open"]
 RegionName = Literal["below", "within", "above"]
 
-_MANY = 1000  # groups
-_NEAREST = (16, 128, 1024)
 _REGION_NAMES: tuple[RegionName, RegionName, RegionName] = ("below", "within", "above")
 
 
@@ -185,59 +181,6 @@ def decide(
     )
 
 
-def is_far_from_holding(b: Belief, question: Question, rule: StopRule) -> bool:
-    """Whether the rule surely does not hold, at a tenth of the cost of `decide`.
-
-    P(the set is right) is at most P(its last group is not beyond its first rival), for mean
-    reciprocal ranks that only the right set reaches. For simulations, which look often. Among more
-    than 1,000 groups one rival seldom tells; there it is at most P(the set is right among itself
-    and the 16, 128 or 1,024 rivals that come nearest), exactly: laws of the others are not needed.
-    """
-    if rule.kind != "mrr" or rule.confidence is None:
-        return False
-    order, least = ranking(b, question.which), rule.confidence - 1e-9
-    if question.n_named >= order.size:
-        return False
-    nearest = _NEAREST if order.size > _MANY else ()
-    if question.shortlist is not None:  # of which any `top` would do: no pair decides
-        return _is_refuted(b, question, order, least, (1, *nearest))
-    if rule.target <= 1 - 1 / (2 * question.top):
-        return False
-    last, rival = int(order[question.top - 1]), int(order[question.top])
-    below, _, above = region(b, last, rival, question.tolerance)
-    beyond = above if question.which == "lowest" else below
-    return 1 - beyond < least or _is_refuted(b, question, order, least, nearest)
-
-
-def _is_refuted(
-    b: Belief,
-    question: Question,
-    order: NDArray[np.intp],
-    confidence: float,
-    numbers: Sequence[int],
-) -> bool:
-    """Whether so many of the rivals alone keep the confidence in the set below `confidence`."""
-    chosen, others = order[: question.n_named].tolist(), order[question.n_named :]
-    known = moments(b)
-    gap = np.abs(known.mean[others] - known.mean[chosen[-1]])
-    spread = np.sqrt(known.variance[others] + known.variance[chosen[-1]])
-    nearest = others[np.argsort(gap / np.maximum(spread, 1e-9), kind="stable")].tolist()
-
-    def among(n: int) -> float:
-        def plain(of: Belief) -> NDArray[np.float64]:
-            return np.array(_set_confidence(of, chosen, question, nearest[:n]))
-
-        return float(mixed(b, plain))
-
-    return any(among(n) < confidence for n in numbers)
-
-
-def _set_confidence(
-    b: Belief, chosen: Sequence[int], question: Question, rivals: Sequence[int] | None = None
-) -> float:
-    return set_confidence(b, chosen, question.which, question.tolerance, rivals, question.top)
-
-
 def _are_enough(b: Belief, rule: StopRule, report: _Report, beforehand: Counts | None) -> bool:
     """Whether there is a label at all, and every group in question has its least number."""
     labels = group_labelled(b)
@@ -267,7 +210,7 @@ def _identify(
         rough = min(rough, rule.confidence or 1.0)
         return _Report(False, ranked, rough, ranking=ranked, chosen=chosen, is_rough=True)
     if question.shortlist is not None:
-        confidence = float(mixed(b, lambda of: np.array(_set_confidence(of, chosen, question))))
+        confidence = float(mixed(b, lambda of: np.array(confidence_of_set(of, chosen, question))))
     else:
         confidence = mrr_confidence(
             b,

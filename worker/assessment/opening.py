@@ -1,0 +1,122 @@
+"""From a plan and its compiled pool to an assessment: anew, or as a header describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from connector.shown import fingerprint
+from worker.assessment import continuing
+from worker.assessment.assessment import Assessment
+from worker.assessment.believing import first_belief
+from worker.assessment.judging import judged, judging
+from worker.assessment.outcomes import Begun, begun_with, outcomes
+from worker.assessment.several import several
+from worker.core.confidence_sequences.bands import forecast, foreseen
+from worker.core.confidence_sequences.guarantee import Guard
+from worker.core.questions.question import Question, StopRule
+from worker.core.strategies import STRATEGIES
+from worker.plan import Plan, stored_plan
+from worker.pool import Pool, compared_pairs, fetch_pool, open_pool
+from worker.store import Header
+from worker.store.settings import read_settings
+
+_BAND_CONFIDENCE = 0.95  # of bands whose width is the rule: it names no confidence itself
+
+
+def assess(plan: Plan, pool: Pool) -> Assessment:
+    """Join a plan with its compiled pool."""
+    meaning = outcomes(plan, pool)
+    by_votes = judging(plan, pool)
+    begin = first_belief if pool.since is None else continuing.first_belief
+    begun = begun_with(pool, meaning)
+    models = several(plan, pool)
+    if models is not None:
+        first = models.first
+    else:
+        first = begin(plan, pool, meaning) if by_votes is None else judged({}, plan, pool, by_votes)
+    return Assessment(
+        plan=plan,
+        pool=pool,
+        question=_question(plan, pool) if models is None else models.question,
+        rule=StopRule(
+            plan.stop.kind,
+            plan.stop.target,
+            plan.stop.confidence,
+            plan.stop.budget,
+            plan.stop.min_per_group,
+        ),
+        strategy=STRATEGIES[plan.strategy],
+        meaning=meaning,
+        rules=replace(plan.annotation.rules, shown=_shown_by(pool)),
+        first=first,
+        guard=_guard(plan, pool, begun),
+        judging=by_votes,
+        begun=begun,
+        several=models,
+    )
+
+
+def _shown_by(pool: Pool) -> Callable[[int], str]:
+    keys = {key: key for key in pool.data_keys}
+    return lambda row: fingerprint(pool.item(row).data, keys)
+
+
+def reopen(header: Header, pools: Path) -> Assessment:
+    """Rebuild the assessment that a ledger's header describes.
+
+    Args:
+        pools: where to look for the compiled pool if it is not where the header says (another
+            machine with the same files).
+
+    Raises:
+        PoolChanged: the compiled pool is gone or was altered.
+        StoreFailed: it is not on this machine, and the store that has it cannot be reached.
+    """
+    plan = stored_plan(header.plan)
+    path = pool_of(header, pools)
+    return assess(plan, open_pool(path, header.pool_sha256, header.pool_stat))
+
+
+def pool_of(header: Header, pools: Path) -> Path:
+    """Where the compiled pool that a header names is, or is to be.
+
+    Args:
+        pools: as of `reopen`.
+
+    Raises:
+        StoreFailed, PoolChanged: it is not on this machine, nor to be had from the store.
+    """
+    path = Path(header.pool_file)
+    if not path.exists():
+        path = pools / path.name
+    store = None if path.exists() else read_settings().pool_store
+    if store is not None:
+        fetch_pool(store, path, header.pool_sha256, header.pool_stat)
+    return path
+
+
+def _guard(plan: Plan, pool: Pool, begun: Begun | None) -> Guard | None:
+    if plan.stop.guarantee == "posterior":
+        return None
+    confidence = plan.stop.confidence or _BAND_CONFIDENCE
+    expected = forecast(pool.cell_mean_logit)
+    if begun is not None and not begun.is_sample:
+        expected = foreseen(expected, begun.all[:, 0], begun.all[:, 1:].sum(axis=1))
+    return Guard(expected, 1 - confidence)
+
+
+def _question(plan: Plan, pool: Pool) -> Question:
+    asked = plan.question
+    if asked.task == "compare":
+        return Question("compare", pairs=compared_pairs(plan, pool), epsilon=plan.stop.target)
+    if asked.task == "evaluate":  # a distance is estimated; the greater, the worse
+        return Question("estimate", which="highest")
+    return Question(
+        asked.task,
+        which=asked.which,
+        top=asked.top,
+        tolerance=asked.tolerance,
+        shortlist=asked.shortlist,
+    )
