@@ -9,9 +9,10 @@ from urllib.parse import quote
 
 from connector.errors import NotFound, NotLabelStudio, Refused
 from connector.labelling import labelling
-from connector.labels import Look, Schema, judge
+from connector.labels import Look, judge
 from connector.listing import READ, READ_TIMEOUT_S, TaskList, as_filter, changed_at, where
 from connector.port import Counters, TaskBrief
+from connector.schema import Schema
 from connector.settings import LabelStudioSettings
 from connector.shown import fingerprint
 from connector.tab import show_tab

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from connector.border import label_studio_errors
 from connector.errors import NotLabelStudio
-from connector.labels import Judgement, Schema, judge, said
+from connector.labels import Judgement, judge, said
 from connector.listing import READ, TaskList, changed_at, where
 from connector.ranking import is_ranking
+from connector.schema import Schema
 
 if TYPE_CHECKING:
     from label_studio_sdk.client import LabelStudio

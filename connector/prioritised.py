@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from connector.desk import PAGE, WRITE_TIMEOUT_S, LabelStudioDesk
 from connector.errors import RankedByAnother, Rejected
-from connector.labels import Look, Schema
+from connector.labels import Look
 from connector.listing import READ, TaskList
 from connector.port import Counters, Known, TaskBrief, marker
 from connector.ranking import RANKING_S, SETTINGS, Ranking, batched, is_ranking
+from connector.schema import Schema
 
 if TYPE_CHECKING:
     from label_studio_sdk.client import LabelStudio

@@ -12,9 +12,9 @@ import httpx
 
 from connector.border import label_studio_errors
 from connector.errors import NotLabelStudio, ProjectNotEmpty, Unreachable
-from connector.labels import Schema, read_schema
 from connector.port import marker
 from connector.ratings import Bins
+from connector.schema import Schema, read_schema
 
 if TYPE_CHECKING:
     from label_studio_sdk.client import LabelStudio

@@ -13,8 +13,9 @@ from typing import Any
 from connector.desk import PAGE
 from connector.errors import NotFound
 from connector.labelling import labelling
-from connector.labels import Look, Schema, judge, write_config
+from connector.labels import Look, judge
 from connector.port import TAB, Counters, TaskBrief
+from connector.schema import Schema, write_config
 from connector.shown import fingerprint
 
 SCHEMA = Schema("answer", "text", ("cat", "dog", "cow"))

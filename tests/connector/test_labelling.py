@@ -5,7 +5,7 @@ import json
 import pytest
 
 from connector.labelling import differing, labelling
-from connector.labels import write_config
+from connector.schema import write_config
 
 CONFIG = """
 <View>

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connector.errors import BadConfig, UnknownClasses
-from connector.labels import Schema, judge, microseconds, read_schema, write_config
+from connector.labels import judge, microseconds
+from connector.schema import Schema, read_schema, write_config
 
 SCHEMA = Schema("answer", "text", ("cat", "dog", "7"))
 CLASSES = SCHEMA.labels

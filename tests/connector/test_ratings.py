@@ -5,8 +5,9 @@ import math
 import pytest
 
 from connector.errors import BadConfig
-from connector.labels import Schema, judge, read_schema, write_config
+from connector.labels import judge
 from connector.ratings import Bins
+from connector.schema import Schema, read_schema, write_config
 
 STARS, STAR_CLASSES = Bins((1.0, 2.0, 3.0, 4.0), is_whole=True), ("bad", "so-so", "good")
 AGES, AGE_CLASSES = Bins((0.0, 18.0, 65.0, 120.0), is_whole=False), ("young", "grown", "old")

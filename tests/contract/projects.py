@@ -10,10 +10,11 @@ from label_studio_sdk.client import LabelStudio
 
 from connector.annotator import Annotator
 from connector.desk import PAGE, LabelStudioDesk
-from connector.labels import Judgement, Look, write_config
+from connector.labels import Judgement, Look
 from connector.local import LabelStudioServer
 from connector.port import Desk
 from connector.project import create_project
+from connector.schema import write_config
 from tests.fakes import SCHEMA, FakeDesk
 
 MANY = PAGE + 7

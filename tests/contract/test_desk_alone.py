@@ -12,7 +12,6 @@ from label_studio_sdk.client import LabelStudio
 from connector.annotator import Annotator
 from connector.desk import LabelStudioDesk
 from connector.errors import ConnectorError, InDoubt, Refused, Rejected
-from connector.labels import write_config
 from connector.local import LabelStudioServer, personal_access_token
 from connector.project import (
     SECRET_HEADER,
@@ -21,6 +20,7 @@ from connector.project import (
     hook,
     look_at_server,
 )
+from connector.schema import write_config
 from tests.contract.projects import MANY, SHOWN, RealProject, read_one, shown
 from tests.fakes import SCHEMA, FakeDesk
 

@@ -13,10 +13,10 @@ from label_studio_sdk.client import LabelStudio
 from connector.annotator import Annotator
 from connector.errors import InDoubt, RankedByAnother, RankingLost
 from connector.labelling import differing
-from connector.labels import Schema
 from connector.local import LabelStudioServer
 from connector.port import BorrowedDesk, marker
 from connector.prioritised import PrioritisedDesk
+from connector.schema import Schema
 from connector.shown import fingerprint
 from tests.live.full import CONTROL, SHOWN, Full, full_project
 from tests.live.pools import GROUPS

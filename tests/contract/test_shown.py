@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from connector.labels import write_config
+from connector.schema import write_config
 from connector.shown import fingerprint
 from tests.contract.ledgers import header_of
 from tests.contract.projects import SHOWN, Project, shown

@@ -18,8 +18,9 @@ from urllib.parse import quote
 import httpx
 
 from connector.errors import ConnectorError
-from connector.labels import Judgement, Look, Schema, judge
+from connector.labels import Judgement, Look, judge
 from connector.ratings import Bins
+from connector.schema import Schema
 from connector.webhook import receiver
 from tests.contract.ledgers import RULES, claims_of, header_of
 from tests.fuzz import stored

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 
 from connector.annotator import Annotator
-from connector.labels import write_config
 from connector.local import LabelStudioServer
+from connector.schema import write_config
 from tests.live.pools import ALWAYS_WRONG, GROUPS
 
 Json = dict[str, Any]

@@ -13,8 +13,8 @@ from threading import Thread
 import httpx
 import pytest
 
-from connector.labels import write_config
 from connector.local import LabelStudioServer, free_port
+from connector.schema import write_config
 from tests.commands import Said
 from tests.live.pools import GROUPS, SignUp, Trial, insects, project_of
 from tests.live.service import Service, eventually

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from connector.labels import write_config
+from connector.schema import write_config
 from tests.promises.world import CLASSES, Step, histories, live_through, new_world, shown
 from worker.assessment import Assessment
 from worker.errors import PredictionsError

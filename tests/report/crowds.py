@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from connector.labels import Schema
+from connector.schema import Schema
 from tests.fakes import FakeDesk
 from tests.worker.simulate.simulated_pool import header_of
 from worker.assessment import Assessment, assess

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from worker.findings.changing import Continuation, Shift, ThenAndNow
+from worker.findings.continuation import Continuation, Shift, ThenAndNow
 from worker.report.contents import (
     VERSION,
     Bin,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.assessment.continuing import history, plausible_now, plausible_then
-from worker.core.drift.change import LEVEL, Change, change
+from worker.core.drift.change import Change, change
 from worker.core.drift.history import believed_share
 from worker.core.drift.shift import Cells, stories
 from worker.core.posterior.belief import Belief, group_labelled, group_size
@@ -19,7 +17,15 @@ from worker.core.posterior.counts import LawCache
 from worker.core.posterior.mixing import likeliest
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import interval, mean, whole
-from worker.findings.claims import listed
+from worker.findings.changing_words import sentences
+from worker.findings.continuation import (
+    Continuation,
+    Shift,
+    ThenAndNow,
+    difference_of,
+    rounded,
+    three,
+)
 from worker.pool.since import Since
 
 Ints = NDArray[np.int64]
@@ -27,84 +33,8 @@ Floats = NDArray[np.float64]
 
 _EPSILON = 0.05  # where the plan names no difference that matters
 _LEAST_LABELS = 30  # of each assessment, to tell one kind of shift from another
-_ENOUGH = 20.0  # times as probable: what is called so
-_FAR = 0.02  # a distance of the predictions that is worth a word, however sure it is
-_NAMED = 5
 # A turn, a status and a report ask for the same one, which takes some tenths of a second.
 _kept = LawCache(1 << 20)
-
-
-@dataclass(frozen=True, slots=True)
-class ThenAndNow:
-    """A group, or the whole pool, in both assessments; intervals hold 95%.
-
-    then_*: as it was known, of its own pool; None if it was not there. now_*: all that is known.
-    What differs is told by the labels alone, for like items: difference: how much higher the new
-    labels say that it is than the earlier ones did; p: how surprising the new ones are (adjusted
-    for the number of groups, the pool, and any number of looks); lower, about_equal, higher:
-    probabilities of a difference by more or less than what matters; None without labels of both.
-    believed: what an earlier label still counts, 0 to 1. share_then: of its pool's items.
-    """
-
-    name: str
-    then_mean: float | None
-    then_low: float | None
-    then_high: float | None
-    now_mean: float | None
-    now_low: float | None
-    now_high: float | None
-    labels_then: int
-    labels_now: int
-    share_then: float | None
-    difference: float | None
-    difference_low: float | None
-    difference_high: float | None
-    p: float | None
-    lower: float | None
-    about_equal: float | None
-    higher: float | None
-    believed: float | None
-    is_changed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """Three stories of the new labels, as probabilities if each is as likely beforehand.
-
-    times: how many times as probable as the next one the best one makes them; None if the
-    predictions do not allow to tell: `why`.
-    """
-
-    covariate: float | None
-    label: float | None
-    concept: float | None
-    times: float | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Continuation:
-    """An assessment beside the one that it continues; epsilon: what difference matters."""
-
-    assessment: str
-    text_then: str
-    metric_then: str
-    labels: int
-    left_out: dict[str, int]
-    epsilon: float
-    whole: ThenAndNow
-    groups: tuple[ThenAndNow, ...]
-    changed: tuple[str, ...]
-    class_p: float | None
-    class_distance: float | None
-    score_p: float | None
-    score_distance: float | None
-    shift: Shift
-    text: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)
 
 
 def continuation(work: Assessment, belief: Belief, tally: Mapping[str, int]) -> Continuation | None:
@@ -139,12 +69,12 @@ def _worked_out(
         whole=pool,
         groups=groups,
         changed=changed,
-        class_p=_rounded(inputs.class_p),
+        class_p=rounded(inputs.class_p),
         class_distance=inputs.class_distance,
-        score_p=_rounded(inputs.score_p),
+        score_p=rounded(inputs.score_p),
         score_distance=inputs.score_distance,
         shift=shift,
-        text=tuple(_sentences(since, pool, changed, shift)),
+        text=tuple(sentences(since, pool, changed, shift)),
     )
 
 
@@ -184,17 +114,17 @@ def _groups(work: Assessment, since: Since, belief: Belief, told: Change) -> Ite
         then, is_told = since.then[g], not np.isnan(told.below[g])
         yield ThenAndNow(
             name=name,
-            **_three("then", None if then is None else (then.mean, then.low, then.high)),
-            **_three("now", (means[g], *bounds[g]) if sizes[g] else None),
+            **three("then", None if then is None else (then.mean, then.low, then.high)),
+            **three("now", (means[g], *bounds[g]) if sizes[g] else None),
             labels_then=int(has_then[g]),
             labels_now=int(labels[g]),
             share_then=None if then is None else then.share,
-            **_difference(told.difference[g] if is_told else None),
-            p=_rounded(told.adjusted[g]) if is_told else None,
-            lower=_rounded(told.below[g]) if is_told else None,
-            about_equal=_rounded(told.within[g]) if is_told else None,
-            higher=_rounded(told.above[g]) if is_told else None,
-            believed=_rounded(share[g]) if has_then[g] else None,
+            **difference_of(told.difference[g] if is_told else None),
+            p=rounded(told.adjusted[g]) if is_told else None,
+            lower=rounded(told.below[g]) if is_told else None,
+            about_equal=rounded(told.within[g]) if is_told else None,
+            higher=rounded(told.above[g]) if is_told else None,
+            believed=rounded(share[g]) if has_then[g] else None,
             is_changed=bool(told.changed[g]),
         )
 
@@ -205,17 +135,17 @@ def _whole(since: Since, belief: Belief, told: Change) -> ThenAndNow:
     weight = np.bincount(belief.group, belief.size, belief.n_groups)
     return ThenAndNow(
         name="whole pool",
-        **_three("then", since.overall),
-        **_three("now", whole(belief)),
+        **three("then", since.overall),
+        **three("now", whole(belief)),
         labels_then=since.labels,
         labels_now=n,
         share_then=None,
-        **_difference(told.whole_difference if n else None),
-        p=_rounded(told.whole_p) if n else None,
-        lower=_rounded(below) if n else None,
-        about_equal=_rounded(within) if n else None,
-        higher=_rounded(above) if n else None,
-        believed=_rounded(float(weight @ share / max(1.0, weight.sum()))),
+        **difference_of(told.whole_difference if n else None),
+        p=rounded(told.whole_p) if n else None,
+        lower=rounded(below) if n else None,
+        about_equal=rounded(within) if n else None,
+        higher=rounded(above) if n else None,
+        believed=rounded(float(weight @ share / max(1.0, weight.sum()))),
         is_changed=told.whole_changed,
     )
 
@@ -279,74 +209,3 @@ def _betas(b: Belief) -> tuple[Floats, Floats]:
     )
     strength = np.maximum(centre * (1 - centre) / spread - 1, 1e-3)
     return strength * centre, strength * (1 - centre)
-
-
-def _sentences(
-    since: Since, pool: ThenAndNow, changed: Sequence[str], shift: Shift
-) -> Iterator[str]:
-    yield (
-        f"{since.labels:,} labels of {since.assessment} are taken over; each of them counts as "
-        f"{pool.believed:.2f} of a new one at present."
-    )
-    if since.n_left_out:
-        what = ", ".join(f"{name} ({n})" for name, n in list(since.left_out.items())[:_NAMED])
-        yield f"{since.n_left_out:,} labels are of what is not in this pool, and left out: {what}."
-    if changed:
-        more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
-        verb = "differs" if len(changed) == 1 else "differ"
-        yield f"{listed(changed[:_NAMED])}{more} {verb} from what was known, for like items."
-    elif pool.labels_now:
-        yield (
-            "No group is shown to differ from what was known; of groups with few labels that says "
-            "little."
-        )
-    if pool.is_changed and pool.difference is not None:
-        way = "lower" if pool.difference < 0 else "higher"
-        yield f"The whole pool is {way} than it was, for like items."
-    yield _of_inputs(since)
-    yield _of_shift(shift)
-
-
-def _of_inputs(since: Since) -> str:
-    differing = [
-        f"{what} (p = {p:.2g}, distance {distance:.3f})"
-        for what, p, distance in (
-            ("shares of the predicted classes", since.inputs.class_p, since.inputs.class_distance),
-            ("scores", since.inputs.score_p, since.inputs.score_distance),
-        )
-        if p is not None and distance is not None and p <= LEVEL and distance >= _FAR
-    ]
-    if differing:
-        return f"The inputs changed: the pools differ in the {' and the '.join(differing)}."
-    return "The predictions give no sign that the inputs changed."
-
-
-def _of_shift(shift: Shift) -> str:
-    if shift.times is None:
-        return f"Which kind of shift it is cannot be told: {shift.why}."
-    known = {
-        "covariate shift (other inputs, each judged as before)": shift.covariate,
-        "label shift (other shares of the true classes)": shift.label,
-        "a change of what predictions mean": shift.concept,
-    }
-    ordered = sorted(known.items(), key=lambda one: -(one[1] or 0.0))
-    best, second = ordered[0][0], ordered[1][0]
-    if shift.times < _ENOUGH:
-        return f"The labels do not tell {best} from {second} ({shift.times:.1f} times as probable)."
-    times = f"{min(shift.times, 1e6):,.0f}"
-    return f"{best[:1].upper()}{best[1:]} explains the labels {times} times better than {second}."
-
-
-def _three(name: str, numbers: Sequence[float] | Floats | None) -> dict[str, Any]:
-    """Mean and ends of an interval, by their names."""
-    ends = [None] * 3 if numbers is None else [_rounded(x) for x in numbers]
-    return dict(zip((f"{name}_mean", f"{name}_low", f"{name}_high"), ends, strict=True))
-
-
-def _difference(numbers: Sequence[float] | Floats | None) -> dict[str, Any]:
-    named = _three("difference", numbers)
-    return {"difference": named.pop("difference_mean")} | named
-
-
-def _rounded(number: float | None) -> float | None:
-    return None if number is None else round(float(number), 6)

@@ -20,7 +20,7 @@ from worker.errors import NewerPlan, PlanError
 from worker.plan.annotation_part import AnnotationPlan
 from worker.plan.defaults import usual_strength, with_defaults
 from worker.plan.evaluate_part import EvaluatePlan
-from worker.plan.fields import FilePath, Mistakes, Name, PlanPart, Whole
+from worker.plan.fields import Mistakes, Name, PlanPart, Whole
 from worker.plan.fitting import mistakes_between
 from worker.plan.group_spec import GroupBy, group_factors
 from worker.plan.mistakes import sentences
@@ -31,6 +31,7 @@ from worker.plan.prior_part import PriorPlan
 from worker.plan.project_part import OPTIONAL
 from worker.plan.question_part import QuestionPlan
 from worker.plan.queue_fit import mistakes_of_queue
+from worker.plan.queue_part import LabelStudioPlan, QueuePlan
 from worker.plan.report_part import ReportPlan
 from worker.plan.since_part import Since, mistakes_of_since, since_file
 from worker.plan.source import read_yaml
@@ -55,43 +56,6 @@ def assessment_id(text: str) -> str:
             "of which the first is a letter or a digit"
         )
     return text
-
-
-def _web_address(text: str) -> str:
-    if not text.startswith(("http://", "https://")):
-        raise ValueError(f"came {text!r}, expected an address such as http://localhost:8080")
-    return text.rstrip("/")
-
-
-class QueuePlan(PlanPart):
-    """How items reach the annotators."""
-
-    look_ahead: Annotated[Whole, Field(ge=1)] = 3
-    mode: Literal["import", "prioritise"] = "import"
-
-
-class LabelStudioPlan(PlanPart):
-    """Where Label Studio is and which project is used; the token is in the environment."""
-
-    url: Annotated[Name, AfterValidator(_web_address)] | None = None
-    project: Annotated[Literal["new"] | Whole, Field(union_mode="left_to_right")] = "new"
-    title: Name | None = None
-    config: FilePath | None = None
-    instruction: str | None = None
-
-    @field_validator("project", mode="before")
-    @classmethod
-    def _new_or_number(cls, project: Any) -> Any:
-        is_number = isinstance(project, int) and not isinstance(project, bool) and project >= 1
-        if project != "new" and not is_number:
-            raise ValueError(f"came {project!r}, expected new or the number of a project")
-        return project
-
-    @property
-    def given(self) -> dict[str, object]:
-        """What is asked for of the project, by its key; without the address."""
-        values = self.model_dump(exclude={"url"}, exclude_none=True)
-        return {key: value for key, value in values.items() if value != "new"}
 
 
 class Plan(PlanPart):

@@ -13,7 +13,7 @@ from worker.report.contents_people import Agreement, Annotator, Confusions, Disp
 
 if TYPE_CHECKING:
     from worker.evaluator.experiments import PredictorExperiment
-    from worker.findings.changing import Continuation
+    from worker.findings.continuation import Continuation
 
 VERSION = 1
 

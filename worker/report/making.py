@@ -22,7 +22,8 @@ from worker.report.gathering import gather
 from worker.report.index import latest_before, prune, stem_of, write_index
 from worker.report.scheduled import CLAIM_S, is_claimed, latest_done, reports_folder
 from worker.report.slots import Slot
-from worker.service.context import Context, desk_of
+from worker.service.context import Context
+from worker.service.desks import desk_of
 from worker.store import Header, Ledger
 
 log = logging.getLogger(__name__)

@@ -19,18 +19,14 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 
 from connector.errors import ConnectorError
-from connector.labels import Schema
 from connector.port import Desk
-from connector.settings import label_studio_settings
 from worker.assessment import Assessment, reopen
-from worker.assessment.ratings import answers
 from worker.errors import AssayError, Unreadable
-from worker.plan import stored_plan
+from worker.service.desks import desk_of
 from worker.service.server import connect
 from worker.store import Header, Ledger, ValkeyLedger
 from worker.store.settings import Settings
 from worker.store.valkey import keys_of
-from worker.turn.overriding import Claimed
 
 log = logging.getLogger(__name__)
 
@@ -288,27 +284,3 @@ def readable(assessment: str) -> Iterator[None]:
     except Exception as error:
         log.debug("%s cannot be read", assessment, exc_info=True)
         raise Unreadable(assessment, error) from error
-
-
-def desk_of(header: Header, ledger: Ledger) -> Desk:
-    """Open the desk of the project that a header names.
-
-    Args:
-        ledger: of the assessment; it knows what was claimed.
-    """
-    # A report needs no desk, and must not wait for an HTTP client to load.
-    from connector.desk import LabelStudioDesk
-    from connector.desk import connect as connect_label_studio
-    from connector.prioritised import PrioritisedDesk
-
-    settings = label_studio_settings(header.url)
-    plan = stored_plan(header.plan)
-    _, bins = answers(plan, header.labels)
-    schema = Schema(header.control, header.to_name, header.labels, bins)
-    is_theirs = plan.queue.mode == "prioritise"
-    shown = {key: name if is_theirs else key for key, name in plan.pool.data.items()}
-    client, url, project = connect_label_studio(settings), settings.url, header.project
-    if is_theirs:
-        claimed = Claimed(ledger)
-        return PrioritisedDesk(client, url, project, schema, shown, header.assessment, claimed)
-    return LabelStudioDesk(client, url, project, schema, shown)

@@ -28,7 +28,7 @@ from connector.existing import (
     existing_tasks,
     model_versions,
 )
-from connector.labels import Schema, offered, shown_keys
+from connector.schema import Schema, offered, shown_keys
 from connector.settings import label_studio_settings
 from connector.shown import text_of
 from worker.errors import PredictionsError

@@ -11,8 +11,8 @@ from pathlib import Path
 from connector.desk import connect as connect_label_studio
 from connector.errors import BadConfig
 from connector.labelling import labelling
-from connector.labels import Schema, read_schema, shown_keys, write_config
 from connector.project import attach_project, create_project
+from connector.schema import Schema, read_schema, shown_keys, write_config
 from connector.settings import label_studio_settings, project_page
 from worker.assessment import assess, reopen
 from worker.assessment.ratings import answers

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from connector.labels import Schema
+from connector.schema import Schema
 from tests.fakes import FakeDesk
 from worker.assessment import Assessment, assess
 from worker.plan import Plan, load_plan, plan_hash

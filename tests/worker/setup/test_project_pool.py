@@ -10,7 +10,8 @@ import pytest
 
 from connector import existing
 from connector.existing import ExistingProject, ExistingTask, Prediction
-from connector.labels import Judgement, write_config
+from connector.labels import Judgement
+from connector.schema import write_config
 from worker.errors import PlanError, PredictionsError
 from worker.plan import Plan, load_plan, plan_hash, stored_plan
 from worker.plan.project_part import ID, LABEL, PREDICTED, SCORE

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connector.errors import BadConfig, MissingSetting, UnknownClasses
-from connector.labels import read_schema, write_config
+from connector.schema import read_schema, write_config
 from worker.cli.printing import pool_text
 from worker.errors import PlanError, PoolChanged
 from worker.plan import plan_hash
