@@ -78,10 +78,9 @@ def _run(work: Assessment, number: int) -> np.ndarray:
     own = replace(work, plan=work.plan.model_copy(update={"seed": run_seed(1, number)}))
     outcome = plausible(own, np.random.default_rng([1, number]))
     unlimited, held, seen = replace(own.rule, budget=None), [], []
-    for n, (_, believe) in enumerate(labels(own, outcome), start=1):
+    for n, (_, belief) in enumerate(labels(own, outcome), start=1):
         if not is_look(n):
             continue
-        belief = believe()
         verdict = own.ask(belief, 1, unlimited, may_be_rough=True)
         seen.append((n, labels_more(own, belief, verdict)))
         held = [*held, verdict.chosen] if verdict.reason == "answered" else []

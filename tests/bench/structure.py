@@ -104,9 +104,8 @@ def _estimate(what: str, way: dict[str, Any]) -> None:
             truth = true_values(work, outcome)
             share = work.pool.group_size / work.pool.n_items
             shown = islice(labels(work, outcome, order_of(work)), AT[-1])
-            for n, (_, believe) in enumerate(shown, start=1):
+            for n, (_, belief) in enumerate(shown, start=1):
                 if n in AT:
-                    belief = believe()
                     low, high = interval(belief).T
                     error = np.sqrt(np.nansum(share * (mean(belief) - truth) ** 2))
                     holds = (low <= truth + 1e-9) & (truth - 1e-9 <= high)

@@ -67,10 +67,10 @@ def _claims(order: tuple[Case, int]) -> dict[str, Claim | None]:
     before, n_items = assessment.first, assessment.pool.n_items
     wanted = looks(n_items, None)
     next_look = next(wanted)
-    for n, (_, believe) in enumerate(labels(assessment, outcome), start=1):
+    for n, (_, belief) in enumerate(labels(assessment, outcome), start=1):
         if is_look(n - 1):
             earlier.appendleft(before)
-        before = belief = believe()
+        before = belief
         if n < next_look:
             continue
         next_look = next(wanted, 0)

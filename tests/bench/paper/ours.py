@@ -146,9 +146,9 @@ def _ranks(order: tuple[Case, int, int]) -> list[float]:
     truth, asked = true_values(assessment, outcome), assessment.question
     curve: list[float] = []
     revealed = labels(assessment, outcome, order_of(assessment))
-    for n, (_, believe) in enumerate(islice(revealed, until), start=1):
+    for n, (_, belief) in enumerate(islice(revealed, until), start=1):
         if n % LOG_STEP == 0 or n == until:
-            ranked = ranking(believe(), asked.which)
+            ranked = ranking(belief, asked.which)
             curve.append(float(mrr(ranked, truth[None], asked.top, asked.which)[0]))
     return curve
 

@@ -69,5 +69,5 @@ def _labels_needed(order: tuple[Case, tuple[int, int], int]) -> int:
     truth = true_values(assessment, outcome)
     region_of_truth = _REGIONS.index(true_region(truth[pair[0]] - truth[pair[1]], epsilon))
     revealed = labels(assessment, outcome, order_of(assessment))
-    beliefs = enumerate((believe() for _, believe in revealed), start=1)
+    beliefs = enumerate((belief for _, belief in revealed), start=1)
     return next(n for n, b in beliefs if region(b, *pair, epsilon)[region_of_truth] >= DECIDED)
