@@ -85,6 +85,10 @@ def upwards(module: str, source: str) -> list[str]:
     return [f"{module} imports {name}" for name in ours if layer(name) > layer(module)]
 
 
+def test_every_layer_holds_something():
+    assert {layer(module_of(path)) for path in SOURCES} == set(range(len(LAYERS)))
+
+
 def test_imports_go_down_the_layers_only():
     assert not [fault for path in SOURCES for fault in upwards(module_of(path), path.read_text())]
 

@@ -44,7 +44,7 @@ def open_context(context: Context) -> None:
 
 def advance(assessment: str) -> None:
     """Take turns of the loop until nobody asked for another one."""
-    assert _context is not None, "a worker opens its office before it takes jobs"
+    assert _context is not None, "a worker opens its context before it takes jobs"
     ledger = _context.ledger(assessment)
     try:
         _turns(_context, assessment)
@@ -99,7 +99,7 @@ def report(assessment: str, slot: int) -> None:
     """Make the report of a slot."""
     from worker.report.making import make_scheduled  # pictures take long to import
 
-    assert _context is not None, "a worker opens its office before it takes jobs"
+    assert _context is not None, "a worker opens its context before it takes jobs"
     try:
         make_scheduled(_context, assessment, slot)
     except Exception as error:
@@ -114,7 +114,7 @@ def report(assessment: str, slot: int) -> None:
 
 def deliver(assessment: str) -> None:
     """Try to deliver what is due in the outbox."""
-    assert _context is not None, "a worker opens its office before it takes jobs"
+    assert _context is not None, "a worker opens its context before it takes jobs"
     plan = stored_plan(_context.header(assessment).plan)
     outbox.deliver(_context.ledger(assessment), plan, send, time.time)
 

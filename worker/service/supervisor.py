@@ -63,7 +63,7 @@ def keep_up(
     """Start the children and keep them running until `stop` is set; then end them in order.
 
     Args:
-        office: for what a child that died was at.
+        context: for what a child that died was at.
         children: name and arguments of `assay` for each.
         pids: a file that always holds "name pid" lines of what runs.
     """

@@ -63,7 +63,7 @@ def with_earlier(
 
     Args:
         pools: where compiled pools are kept.
-        office: opens the server's assessments; None where there is no server.
+        context: opens the server's assessments; None where there is no server.
 
     Raises:
         NotContinuable: the earlier assessment leaves nothing to this one, or is not to be had.

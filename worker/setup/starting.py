@@ -52,7 +52,7 @@ def check_plan(
 
     Args:
         say: told how far the reading of a project is, or of a large file.
-        office: opens the server on which the assessment is that the plan continues, if it does.
+        context: opens the server on which the assessment is that the plan continues, if it does.
 
     Raises:
         PlanError, PredictionsError, BadConfig, EvaluatorError: what is wrong, where, and what

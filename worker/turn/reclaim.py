@@ -16,10 +16,10 @@ from worker.turn.sync import record
 
 
 def reclaim(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing) -> bool:
-    """Claim the items of stray tasks and record what was answered in them; say if there were any.
+    """Claim the items of orphaned tasks, record what was answered there; say if there were any.
 
     It may die at any line: what is claimed and not recorded is looked up in Label Studio as any
-    import in doubt, and the rest is still on the list of strays.
+    import in doubt, and the rest is still on the list of orphans.
     """
     known = orphans(standing.notes)
     if not known or standing.status != "running":
