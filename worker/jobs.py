@@ -12,7 +12,6 @@ from rq.queue import Queue
 from rq.worker import SimpleWorker
 
 from connector.errors import ConnectorError
-from worker.core.stopping.rule import Verdict
 from worker.errors import AssayError
 from worker.notices import outbox
 from worker.notices.happenings import note_decisions
@@ -79,20 +78,13 @@ def _turns(context: Context, assessment: str) -> None:
         note_decisions(ledger, case.assessment.plan)
         if log.isEnabledFor(logging.INFO):
             now_at(revision=ledger.revision())
-            log.info("turn taken", extra={"facts": _facts(verdict, took_s)})
+            facts = {"labels": verdict.labels, "seconds": round(took_s, 4)}
+            log.info("turn taken", extra={"facts": facts})
         if ledger.notes().get("error"):
             ledger.note(error="")
         if ledger.wakes() == begun:
             return
     context.wake(assessment)
-
-
-def _facts(verdict: Verdict, took_s: float) -> dict[str, object]:
-    return {
-        "labels": verdict.labels,
-        "confidence": verdict.confidence,
-        "seconds": round(took_s, 4),
-    }
 
 
 def report(assessment: str, slot: int) -> None:

@@ -36,7 +36,7 @@ from worker.setup.since import Earlier, continue_with, items_in_rows
 from worker.simulate.measuring import Log, Measures
 from worker.simulate.replay import labels
 from worker.simulate.truths import outcomes, true_values
-from worker.store.changes import tally_key
+from worker.store.tally import tally_key
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator

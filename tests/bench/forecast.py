@@ -81,7 +81,7 @@ def _run(work: Assessment, number: int) -> np.ndarray:
     for n, (_, belief) in enumerate(labels(own, outcome), start=1):
         if not is_look(n):
             continue
-        verdict = own.ask(belief, 1, unlimited, may_be_rough=True)
+        verdict = own.ask(belief, 1, unlimited, bound_suffices=True)
         seen.append((n, labels_more(own, belief, verdict)))
         held = [*held, verdict.chosen] if verdict.reason == "answered" else []
         if len(held) >= own.plan.stop.looks and len(set(held[-own.plan.stop.looks :])) == 1:

@@ -35,7 +35,7 @@ from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.findings import true_region
 from worker.simulate.measuring import Run, looks
 from worker.simulate.replay import labels, replay
-from worker.store.changes import tally_key
+from worker.store.tally import tally_key
 
 FAMILIES = {
     "cifar100": ("ji2018-top1", "resnet110-top1", "wrn16-4"),

@@ -49,11 +49,11 @@ def opened(folder: Path, n_groups: int, n_items: int, more: str = PLAIN) -> Asse
     return assess(plan, compile_pool(plan, folder / "pools"))
 
 
-def header_of(work: Assessment) -> Header:
+def header_of(work: Assessment, assessment: str = "bench") -> Header:
     """A header that points to no Label Studio."""
     pool = work.pool
     return Header(
-        "bench", work.plan.model_dump_json(), "", pool.hash, str(pool.path), pool.file_sha256,
+        assessment, work.plan.model_dump_json(), "", pool.hash, str(pool.path), pool.file_sha256,
         pool.stat, 1, "http://localhost", "answer", "text", pool.classes, "",
     )  # fmt: skip
 
@@ -74,7 +74,7 @@ def answering(
     advance(work, header, ledger, desk, folder, "bench")
     for event in count(1):
         task, item = desk.put_items.pop(0)
-        predicted = int(rng.integers(len(work.pool.classes)))
+        predicted = work.pool.item(work.pool.find({item})[item]).predicted
         label = work.pool.classes[predicted if rng.random() < 0.8 else predicted - 1]
         desk.looks = [answered(task, item, label, 1_000_000 * event)]
         ledger.note(swept_at=int(time.time()))

@@ -20,7 +20,7 @@ from worker.evaluator.measures import MEASURES
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool
 from worker.simulate.against_truth import Found, held
-from worker.store.changes import tally_key
+from worker.store.tally import tally_key
 
 WAY = "evaluate"
 N_ITEMS, N_VOTES, N_CLASSES = 400, 5, 4

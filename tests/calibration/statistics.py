@@ -14,8 +14,8 @@ from worker.report.contents import Interval, Reliability
 from worker.report.families import families
 from worker.report.reliability import reliability
 from worker.simulate.against_truth import STATISTICS, Held
-from worker.store.changes import tally_key
 from worker.store.records import Record
+from worker.store.tally import tally_key
 
 NAMES = frozenset({
     *STATISTICS, "claim", "forecast", "reliability bin", "reliability curve", "ECE over bins",

@@ -18,8 +18,9 @@ from tests.contract.ledgers import (
 from worker.store import (
     Ledger,
 )
-from worker.store.changes import Change, Edit, tally_key
+from worker.store.changes import Change, Edit
 from worker.store.records import load
+from worker.store.tally import tally_key
 from worker.turn.sync import record
 
 

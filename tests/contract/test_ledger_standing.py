@@ -20,8 +20,8 @@ from tests.contract.ledgers import (
 from worker.store import (
     Ledger,
 )
-from worker.store.changes import tally_key
 from worker.store.records import State, load
+from worker.store.tally import tally_key
 from worker.turn.sync import record
 
 
@@ -92,6 +92,9 @@ class TestStanding:
         assert ledger.tasks() == known
         assert ledger.items_of([1, 2, 3, 99]) == {1: "a:1", 2: "b", 3: ""}
         assert ledger.items_of([]) == {}
+        owners, records, notes = ledger.known([2, 99], ["b", "ghost"])
+        assert (owners, records, notes) == ({2: "b"}, ledger.records(["b"]), ledger.notes())
+        assert (records.keys(), ledger.known([], [])) == ({"b"}, ({}, {}, notes))
 
         ledger.forget_foreign([3, 4, 99])
         assert set(ledger.tasks()) == {1, 2}

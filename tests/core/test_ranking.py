@@ -16,7 +16,6 @@ from worker.core.questions.ranking import (
     ranking,
     set_confidence,
 )
-from worker.core.questions.rough import rough_set_confidence
 
 N_DRAWS = 60_000
 
@@ -211,31 +210,3 @@ def test_a_low_threshold_forgives_a_near_miss():
     found = (mrr(order, draw(b, rng, 20_000), 2) >= 0.75 - 1e-12).mean()
     assert confidence == pytest.approx(found, abs=0.03)
     assert confidence > set_confidence(b, [int(g) for g in order[:2]])
-
-
-@pytest.mark.parametrize("population", ["finite", "infinite"])
-@pytest.mark.parametrize(
-    ("size", "rate"), [(9, 0.6), (40, 0.02), (130, 0.6), (130, 0.97), (5000, 0.3)]
-)
-def test_the_rough_confidence_is_near_the_exact_one(size, rate, population):
-    """Groups of three cells, whose numbers of right items are no beta-binomials.
-
-    Normals are up to 0.17 away from it where accuracies are near 0 and ties count.
-    """
-    rng = np.random.default_rng(3)
-    group = np.repeat(np.arange(6), 3)
-    for _ in range(10):
-        n = rng.integers(1, min(30, size), group.size)
-        right = rng.binomial(n, np.clip(rate * rng.uniform(0.5, 1.5, group.size), 0, 1))
-        b = belief(np.full(group.size, size), right, n - right, population, group=group)
-        for top, which in ((1, "lowest"), (2, "highest")):
-            chosen = ranking(b, which)[:top].tolist()
-            exact = set_confidence(b, chosen, which)
-            assert rough_set_confidence(b, chosen, which) == pytest.approx(exact, abs=0.04)
-
-
-def test_the_rough_confidence_without_rivals_is_1_and_of_known_groups_0_or_1():
-    b = belief([9, 9], [3, 6], [6, 3])
-    assert rough_set_confidence(b, [0, 1]) == 1.0
-    assert rough_set_confidence(b, [0]) == pytest.approx(1.0)
-    assert rough_set_confidence(b, [1]) == pytest.approx(0.0)

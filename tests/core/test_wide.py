@@ -13,7 +13,6 @@ from worker.core.prior.empirical import prior_of
 from worker.core.prior.hyperparameters import Hyperparameters, Scores, unfitted
 from worker.core.questions.question import Question, StopRule
 from worker.core.questions.ranking import ranking, set_confidence
-from worker.core.questions.rough import rough_set_confidence
 from worker.core.stopping.refuting import is_far_from_holding
 from worker.core.stopping.rule import decide
 
@@ -120,14 +119,14 @@ def test_a_rule_that_surely_does_not_hold_among_many_groups_does_not_hold(seed):
     b = wide(10 + seed, labels=0.05 * seed)
     spent, left = int((b.right + b.wrong).sum()), int((b.size - b.right - b.wrong).sum())
     exact = decide(b, question, rule, spent, left)
-    rough = decide(b, question, rule, spent, left, may_be_rough=True)
+    bound = decide(b, question, rule, spent, left, bound_suffices=True)
     if is_far_from_holding(b, question, rule):
         assert exact.confidence < rule.confidence
-    assert (rough.reason, rough.chosen) == (exact.reason, exact.chosen)
+    assert (bound.reason, bound.chosen) == (exact.reason, exact.chosen)
 
     known = emptied(b, int(np.flatnonzero(group_size(b) == 2)[0]))
     assert not is_far_from_holding(known, question, rule)
-    assert decide(known, question, rule, spent, left, may_be_rough=True).reason == "answered"
+    assert decide(known, question, rule, spent, left, bound_suffices=True).reason == "answered"
 
 
 def test_refuting_takes_the_laws_of_few_groups():
@@ -135,13 +134,3 @@ def test_refuting_takes_the_laws_of_few_groups():
     question, rule = Question("identify"), StopRule("mrr", 0.99, 0.95)
     assert is_far_from_holding(b, question, rule)
     assert len(laws._laws._laws) < N_GROUPS / 4
-
-
-@pytest.mark.parametrize("which", ["lowest", "highest"])
-def test_the_rough_confidence_among_many_groups_is_near_the_exact_one(which):
-    for seed in range(4):
-        b = wide(30 + seed, labels=0.6)
-        for top in (1, 4):
-            chosen = ranking(b, which)[:top].tolist()
-            exact = set_confidence(b, chosen, which)
-            assert rough_set_confidence(b, chosen, which) == pytest.approx(exact, abs=0.04)

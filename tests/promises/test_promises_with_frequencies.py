@@ -29,8 +29,8 @@ from worker.plan import load_plan, plan_hash
 from worker.pool import compile_pool
 from worker.setup.replaying import unrepeated_choices
 from worker.store import Header
-from worker.store.changes import tally_key
 from worker.store.records import load
+from worker.store.tally import tally_key
 
 Small = tuple[Assessment, Header]
 

@@ -26,8 +26,8 @@ from tests.promises.world import (
 from worker.assessment import Assessment
 from worker.setup.replaying import unrepeated_choices
 from worker.store import Header
-from worker.store.changes import tally_key
 from worker.store.records import load
+from worker.store.tally import tally_key
 
 Small = tuple[Assessment, Header]
 MORE_CALLS_THAN_A_TURN_MAKES = 60

@@ -158,7 +158,7 @@ class Assessment:
         left: int,
         earlier: Iterable[Belief] = (),
         unclaimed: Ints | None = None,
-        may_be_rough: bool = False,
+        bound_suffices: bool = False,
     ) -> Verdict:
         """Ask the stop rule; the same tally always gets the same answer.
 
@@ -170,10 +170,10 @@ class Assessment:
                 question stays open.
             unclaimed: (C,) items of each cell that nobody claimed; None if every claimed item has
                 its outcome. The others' outcomes are taken at the worst by `guarantee: anytime`.
-            may_be_rough: the confidence may be rough while nothing is decided.
+            bound_suffices: as of `stopping.rule.decide`.
         """
         rule, spent = self.rule, self.spent(belief)
-        verdict = self.ask(belief, left, rule, unclaimed, may_be_rough)
+        verdict = self.ask(belief, left, rule, unclaimed, bound_suffices)
         if verdict.reason != "answered" or verdict.certain or self._was_found(verdict, earlier):
             return verdict
         if self.judging is not None and left == 0:
@@ -186,9 +186,9 @@ class Assessment:
         """Whether the rule held at the looks before this one too, each with the same finding."""
         wanted = self.plan.stop.looks - 1
         unlimited = replace(self.rule, budget=None)
-        # what surely does not hold is no answer, and its exact confidence is asked by nobody
         looks = [
-            self.ask(before, 1, unlimited, may_be_rough=True) for before in islice(earlier, wanted)
+            self.ask(before, 1, unlimited, bound_suffices=True)
+            for before in islice(earlier, wanted)
         ]
         return len(looks) == wanted and all(
             look.reason == "answered" and _finding(look) == _finding(verdict) for look in looks
@@ -200,7 +200,7 @@ class Assessment:
         left: int,
         rule: StopRule,
         unclaimed: Ints | None = None,
-        may_be_rough: bool = False,
+        bound_suffices: bool = False,
     ) -> Verdict:
         """Ask the rule once, at one look; arguments as of `decide`.
 
@@ -209,9 +209,9 @@ class Assessment:
         """
         asked = belief._memo.setdefault("asked", {})
         open_cells = None if unclaimed is None else unclaimed.tobytes()
-        of = self.question, self.plan.seed, self.guard, rule, left, open_cells, may_be_rough
+        of = self.question, self.plan.seed, self.guard, rule, left, open_cells, bound_suffices
         if of not in asked:
-            asked[of] = self._asked(belief, left, rule, unclaimed, may_be_rough)
+            asked[of] = self._asked(belief, left, rule, unclaimed, bound_suffices)
         verdict: Verdict = asked[of]
         return verdict
 
@@ -221,16 +221,16 @@ class Assessment:
         left: int,
         rule: StopRule,
         unclaimed: Ints | None,
-        may_be_rough: bool,
+        bound_suffices: bool,
     ) -> Verdict:
         rng = np.random.default_rng([self.plan.seed, _DECIDING])
         spent = self.spent(belief)
         if self.several is not None and not self.several.asked:
             seed = self.plan.seed, _DECIDING
-            return decide_each(belief.parts, self.question, rule, spent, left, seed, may_be_rough)
+            return decide_each(belief.parts, self.question, rule, spent, left, seed, bound_suffices)
         return decide(
             belief, self.question, rule, spent, left, rng, self.guard,
-            self._unknown(belief, unclaimed), may_be_rough, self._beforehand(belief),
+            self._unknown(belief, unclaimed), bound_suffices, self._beforehand(belief),
         )  # fmt: skip
 
     def shortlists(self, belief: Belief, unclaimed: Ints | None = None) -> tuple[Shortlist, ...]:

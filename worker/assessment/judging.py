@@ -22,6 +22,7 @@ from worker.evaluator.measures import FLOOR, MEASURES, Floats
 from worker.plan import Plan
 from worker.pool import Pool
 from worker.store.rules import frequencies
+from worker.store.tally import read_tally_key
 
 Ints = NDArray[np.int64]
 
@@ -101,11 +102,11 @@ def votes_of_tally(tally: Mapping[str, int], pool: Pool) -> Votes:
     code = {name: k for k, name in enumerate(pool.classes)}
     found = []
     for key in tally:
-        _, cell, _, outcome = key.split(":", 3)
-        row, said = frequencies(outcome)
+        of = read_tally_key(key)
+        row, said = frequencies(of.label)
         given = [(code[name], n) for name, n in said.items() if name in code]
         if given:
-            found.append((row, int(cell), given))
+            found.append((row, of.cell, given))
     found.sort(key=lambda one: one[0])
     counts = np.zeros((len(found), len(code)), dtype=np.int64)
     for at, (_, _, given) in enumerate(found):

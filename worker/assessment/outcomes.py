@@ -20,6 +20,7 @@ from worker.errors import AssayError
 from worker.plan import Plan
 from worker.pool import Pool
 from worker.pool.models import blocks_of
+from worker.store.tally import read_tally_key
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -175,7 +176,7 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
 def count(
     tally: Mapping[str, int], meaning: Outcomes, n_cells: int, before: int | None = None
 ) -> Counts:
-    """Read a tally of whole labels, whose keys are those of `worker.store.changes.tally_key`.
+    """Read a tally of whole labels, whose keys are those of `worker.store.tally.tally_key`.
 
     Gold items (cell -1) tell of the annotators only and are left out.
 
@@ -189,25 +190,26 @@ def count(
     index = {name: i for i, name in enumerate(meaning.classes)}
     n_classes, rows = len(index), []
     for key, n in tally.items():
-        in_epoch, cell, predicted, label = key.split(":", 3)
-        if int(cell) < 0:
+        of = read_tally_key(key)
+        if of.cell < 0:
             continue
-        code = index.get(label, n_classes)
+        code = index.get(of.label, n_classes)
         if code == n_classes and meaning.metric.kind in ("cost", "confusion"):
             raise AssayError(
-                f"An annotator gave the class {label!r}, which is no class of the pool, and the "
+                f"An annotator gave the class {of.label!r}, which is no class of the pool, and the "
                 f"metric {meaning.metric.kind} has no entry for it. Name it in `pool.classes`, or "
                 "remove it from the labelling configuration and correct the annotations."
             )
-        said = int(predicted)
-        place = int(cell) if meaning.portion is None else int(meaning.portion[said])
-        rows.append((int(in_epoch), place, meaning.of(said, code), n))
-    return counted(np.array(rows, dtype=np.int64).reshape(-1, 4), meaning, n_cells, before)
+        rows.append((of.epoch, of.cell, of.predicted, code, n))
+    epoch, cell, predicted, label, n_items = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+    place = cell if meaning.portion is None else meaning.portion[predicted]
+    outcome = meaning.of_each(predicted, label)
+    return counted(np.stack([epoch, place, outcome, n_items], axis=1), meaning, n_cells, before)
 
 
 def n_labelled(tally: Mapping[str, int]) -> int:
     """How many items of the pool have a label; gold items are outside it."""
-    return sum(n for key, n in tally.items() if key.split(":", 2)[1] != "-1")
+    return sum(n for key, n in tally.items() if read_tally_key(key).cell >= 0)
 
 
 def counted(table: Ints, meaning: Outcomes, n_cells: int, before: int | None = None) -> Counts:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from worker.assessment.assessment import Assessment
 from worker.store import Standing, Unsettled
-from worker.store.changes import tally_key
+from worker.store.tally import tally_key
 
 # Who judged something within this time of the latest judgement is at work.
 ACTIVE_US = 10 * 60 * 1_000_000

@@ -18,6 +18,7 @@ from worker.core.crowd.inference import Crowd, Rates, infer
 from worker.core.crowd.votes import Votes
 from worker.core.posterior.belief import Belief
 from worker.store.rules import Rules, named_votes, tied
+from worker.store.tally import read_tally_key
 
 Ints = NDArray[np.int64]
 
@@ -58,7 +59,7 @@ def is_plain(tally: Mapping[str, int], rules: Rules) -> bool:
 
 def until(tally: Mapping[str, int], stage: int) -> dict[str, int]:
     """The part of a tally that comes from the claims of the epochs below `stage`."""
-    return {key: n for key, n in tally.items() if int(key.partition(":")[0]) < stage}
+    return {key: n for key, n in tally.items() if read_tally_key(key).epoch < stage}
 
 
 def resolve(
@@ -70,13 +71,13 @@ def resolve(
         prior: the belief whose rates of right answers are taken for the classifier.
     """
     keys = sorted(tally)
-    parts = [key.split(":", 3) for key in keys]
+    parts = [read_tally_key(key) for key in keys]
     times: Ints = np.array([tally[key] for key in keys], dtype=np.int64)
     item: Ints = np.repeat(np.arange(len(keys)), times)
     epoch, cell, predicted = (
-        np.array([int(part[j]) for part in parts], dtype=np.int64)[item] for j in range(3)
+        np.array([part[j] for part in parts], dtype=np.int64)[item] for j in range(3)
     )
-    said = [part[3] for part in parts]
+    said = [part.label for part in parts]
     many = prior.group.size * (1 + max(meaning.n_kinds, 1)) > _MANY_NUMBERS
     n_draws = _FEW_DRAWS if many else _N_DRAWS
     crowd: Crowd | None = None

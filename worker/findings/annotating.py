@@ -9,6 +9,7 @@ from typing import Any
 from worker.assessment import Assessment
 from worker.assessment.queueing import answered_enough
 from worker.store import Ledger, Standing
+from worker.store.tally import read_tally_key
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
@@ -30,7 +31,7 @@ def gold_answered(work: Assessment, standing: Standing) -> int | None:
     """How many gold items have an outcome; None if the plan has no gold items."""
     if work.plan.annotation.gold is None:
         return None
-    return sum(n for key, n in standing.tally.items() if key.split(":", 2)[1] == "-1")
+    return sum(n for key, n in standing.tally.items() if read_tally_key(key).cell < 0)
 
 
 def waiting_votes(work: Assessment, ledger: Ledger, standing: Standing) -> dict[int, int]:

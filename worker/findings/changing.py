@@ -27,6 +27,7 @@ from worker.findings.continuation import (
     three,
 )
 from worker.pool.since import Since
+from worker.store.tally import read_tally_key
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -192,9 +193,9 @@ def _by_class(work: Assessment, tally: Mapping[str, int]) -> Ints:
     index = {name: k for k, name in enumerate(work.pool.classes)}
     table = np.zeros((work.pool.n_cells, len(index)), dtype=np.int64)
     for key, n in tally.items():
-        _, cell, _, label = key.split(":", 3)
-        if int(cell) >= 0 and label in index:
-            table[int(cell), index[label]] += n
+        of = read_tally_key(key)
+        if of.cell >= 0 and of.label in index:
+            table[of.cell, index[of.label]] += n
     return table
 
 

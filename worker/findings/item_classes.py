@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.pool.known import labels_of_rows
-from worker.store.changes import tally_key
 from worker.store.records import Record
 from worker.store.rules import frequencies
+from worker.store.tally import tally_key
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

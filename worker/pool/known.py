@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from worker.plan.pool_part import PoolPlan
 from worker.plan.project_part import LABEL, Existing
 from worker.pool.ordering import counted, places
+from worker.store.tally import read_tally_key
 
 Codes = NDArray[np.int32]
 
@@ -28,7 +29,7 @@ class KnownLabels:
     """The labels that a pool begins with.
 
     n_items: (C,) items of each cell that are known; their rows are the cell's first ones.
-    tally: how often each label was given; keys as of `worker.store.changes.tally_key`, all of
+    tally: how often each label was given; keys as of `worker.store.tally.tally_key`, all of
         epoch 0.
     """
 
@@ -119,7 +120,5 @@ def labels_of_rows(
     first = np.cumsum(known.n_items) - known.n_items
     rows = start[cell] + np.arange(cell.size) - first[cell]
     rows = rows[np.lexsort((rows, predicted[rows], cell))]
-    keys = (key.split(":", 3)[1:] for key in known.tally)
-    counts = zip(keys, known.tally.values(), strict=True)
-    told = sorted((int(c), int(p), label, n) for (c, p, label), n in counts)
+    told = sorted((*read_tally_key(key)[1:], n) for key, n in known.tally.items())
     return rows, [label for _, _, label, n in told for _ in range(n)]

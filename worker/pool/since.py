@@ -45,7 +45,7 @@ class Since:
     """The assessment that a pool continues.
 
     base: the hash of the pool without it. metric, text, status: what was asked, and how it stood.
-    tally: its labels in this pool's cells, keys as of `worker.store.changes.tally_key`.
+    tally: its labels in this pool's cells, keys as of `worker.store.tally.tally_key`.
     left_out: what its labels belonged to that is not here, and how many they were.
     then: (G,) by this pool's groups; None for groups that it did not have. overall: mean and 95%
     interval.

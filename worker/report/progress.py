@@ -35,8 +35,7 @@ def progress(work: Assessment, tally: Mapping[str, int], now: Verdict, text: str
     """Where the assessment stood after the labels of its first claims, ascending; the last is now.
 
     A function of the tally alone, so that it is the same after any restart: labels that were
-    corrected since count as they are now. Points far from the stop line may be rough
-    (`worker.core.questions.rough`).
+    corrected since count as they are now.
     """
     last = bisect_left(POINTS, n_labelled(tally))
     most = N_POINTS if is_plain(tally, work.rules) else N_POINTS_IN_DOUBT
@@ -48,7 +47,7 @@ def progress(work: Assessment, tally: Mapping[str, int], now: Verdict, text: str
         n = int(group_labelled(belief).sum()) if belief.n_labels is None else belief.n_labels
         if n == 0 or n >= now.labels or (points and points[-1].labels == n):
             continue
-        verdict = work.ask(belief, 1, rule, may_be_rough=True)
+        verdict = work.ask(belief, 1, rule)
         points.append(Point(n, _rounded(verdict), finding(work, belief, verdict)))
     return [*points, Point(now.labels, _rounded(now), text)]
 

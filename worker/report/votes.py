@@ -18,9 +18,9 @@ from worker.core.crowd.agreement import agreement as krippendorff
 from worker.core.crowd.quality import confusion_interval
 from worker.findings.evidence import rounded
 from worker.report.contents_people import Agreement, Confusions, Disputed, Mistake, OwnConfusion
-from worker.store.changes import tally_key
 from worker.store.records import Record
 from worker.store.rules import votes_of
+from worker.store.tally import tally_key
 
 MOST_COUNTS = 2_000_000  # items x classes that are resampled: it takes seconds
 MOST_DISPUTED = 20

@@ -18,8 +18,8 @@ from worker.plan import stored_plan
 from worker.pool import Pool
 from worker.setup.exported_parts import ADAPTERS
 from worker.store import Header, LedgerError
-from worker.store.changes import tally_key
 from worker.store.records import NewerRecord, Record, load
+from worker.store.tally import tally_key
 
 VERSION = 2
 

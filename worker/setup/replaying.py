@@ -18,9 +18,9 @@ from worker.assessment.queueing import unclaimed_cells
 from worker.pool import Pool
 from worker.setup.exported import VERSION
 from worker.store import Ledger
-from worker.store.changes import tally_key
 from worker.store.records import Record, load
 from worker.store.rules import votes_of
+from worker.store.tally import tally_key
 from worker.turn.orphans import FOUND
 from worker.turn.shown import as_counted, changed_labelling
 

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Literal
 
-from worker.core.stopping.schedule import epoch
 from worker.store.records import Record, State, dump
 from worker.store.rules import Rules
+from worker.store.tally import tally_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,6 @@ class Change:
     after: str
     edits: tuple[Edit, ...] = ()
     note: str = field(default="")  # for the log, when the outcome changed
-
-
-def tally_key(claim: int, cell: int, predicted: int, label: str) -> str:
-    """The tally's key: the claim's epoch, the cell, the predicted class, what the annotators said.
-
-    The epochs say which outcomes the empirical prior may be fitted to (`stopping.schedule`).
-    """
-    return f"{epoch(claim)}:{cell}:{predicted}:{label}"
 
 
 def open_note(record: Record, state: State) -> str:

@@ -107,7 +107,7 @@ class Standing:
     status: Status
     revision: int  # grows by one with every change of an outcome
     claims: int  # how many items were ever claimed
-    tally: Mapping[str, int]  # see `records.tally_key`
+    tally: Mapping[str, int]  # see `tally.TallyKey`
     taken: Mapping[int, int]  # cell -> items claimed
     unsettled: Mapping[str, Unsettled]
     authors: Mapping[str, int]  # who judged, and when last (microseconds)
@@ -146,6 +146,11 @@ class Ledger(Protocol):
 
     def items_of(self, tasks: Sequence[int]) -> dict[int, str]:
         """Which item each of the known ones among `tasks` shows."""
+
+    def known(
+        self, tasks: Sequence[int], items: Sequence[str]
+    ) -> tuple[dict[int, str], dict[str, str], dict[str, str]]:
+        """`items_of`, `records` and `notes` in one trip."""
 
     def mark_foreign(self, tasks: Mapping[int, str]) -> None:
         """Remember tasks of the project that we did not import (their briefs name no item)."""
@@ -195,8 +200,8 @@ class Ledger(Protocol):
     def swap_note(self, name: str, before: str, after: str) -> bool:
         """Change a small fact if it is `before` (empty: or not there); say whether it was."""
 
-    def advance_cursor(self, cursor_us: int) -> None:
-        """Move the cursor forward; never back."""
+    def advance_cursor(self, cursor_us: int, **notes: str | int) -> None:
+        """Move the cursor forward, never back, and keep small facts in the same step."""
 
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
         """Become, or stay, the one that may import, for `ttl_ms`."""

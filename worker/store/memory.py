@@ -90,6 +90,12 @@ class MemoryLedger:
         known = self.tasks()
         return {task: known[task][3] for task in tasks if task in known}
 
+    def known(
+        self, tasks: Sequence[int], items: Sequence[str]
+    ) -> tuple[dict[int, str], dict[str, str], dict[str, str]]:
+        with self._lock:
+            return self.items_of(tasks), self.records(items), self.notes()
+
     def mark_foreign(self, tasks: Mapping[int, str]) -> None:
         with self._lock:
             self._hashes["tasks"].update({str(task): brief for task, brief in tasks.items()})
@@ -197,9 +203,10 @@ class MemoryLedger:
             self._hashes["notes"][name] = after
             return True
 
-    def advance_cursor(self, cursor_us: int) -> None:
+    def advance_cursor(self, cursor_us: int, **notes: str | int) -> None:
         with self._lock:
             self._edit("max", "notes", "cursor", cursor_us)
+            self.note(**notes)
 
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
         with self._lock:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from worker.store import Ledger, Standing
-from worker.store.changes import tally_key
 from worker.store.records import Record, load
+from worker.store.tally import tally_key
 
 TRIES = 10  # a reading during which an outcome changed is repeated; labels come seconds apart
 

@@ -138,22 +138,29 @@ class ValkeyLedger:
         return self._count_on("reading")
 
     def records(self, items: Sequence[str]) -> dict[str, str]:
-        if not items:
-            return {}
-        found = cast("list[str | None]", self._db.hmget(self._key("items"), list(items)))
-        return {item: text for item, text in zip(items, found, strict=True) if text is not None}
+        return self.known((), items)[1]
 
     def tasks(self) -> dict[int, tuple[int, int, int, str]]:
         raw = cast("dict[str, str]", self._db.hgetall(self._key("tasks")))
         return {int(k): task_from(v) for k, v in raw.items()}
 
     def items_of(self, tasks: Sequence[int]) -> dict[int, str]:
-        if not tasks:
-            return {}
-        found = cast(
-            "list[str | None]", self._db.hmget(self._key("tasks"), [str(t) for t in tasks])
-        )
-        return {t: task_from(v)[3] for t, v in zip(tasks, found, strict=True) if v is not None}
+        return self.known(tasks, ())[0]
+
+    def known(
+        self, tasks: Sequence[int], items: Sequence[str]
+    ) -> tuple[dict[int, str], dict[str, str], dict[str, str]]:
+        with self._db.pipeline(transaction=False) as pipe:
+            pipe.hgetall(self._key("notes"))
+            if tasks:
+                pipe.hmget(self._key("tasks"), [str(task) for task in tasks])
+            if items:
+                pipe.hmget(self._key("items"), list(items))
+            notes, *found = pipe.execute()
+        briefs, texts = found.pop(0) if tasks else (), found.pop(0) if items else ()
+        owners = {t: task_from(v)[3] for t, v in zip(tasks, briefs, strict=True) if v is not None}
+        records = {i: text for i, text in zip(items, texts, strict=True) if text is not None}
+        return owners, records, notes
 
     def mark_foreign(self, tasks: Mapping[int, str]) -> None:
         if tasks:
@@ -228,8 +235,9 @@ class ValkeyLedger:
     def swap_note(self, name: str, before: str, after: str) -> bool:
         return bool(self._swap(keys=[self._key("notes")], args=[name, before, after]))
 
-    def advance_cursor(self, cursor_us: int) -> None:
-        self._cursor(keys=[self._key("notes")], args=[cursor_us])
+    def advance_cursor(self, cursor_us: int, **notes: str | int) -> None:
+        told = [part for note in notes.items() for part in note]
+        self._cursor(keys=[self._key("notes")], args=[cursor_us, *told])
 
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
         keys = [self._key("lease"), self._key("meta")]

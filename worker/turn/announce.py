@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,38 +20,41 @@ EVERY_S = 30.0
 _GUIDELINES = "guidelines_before"
 
 
-def publish_progress(ledger: Ledger, desk: Desk, text: str, notes: Mapping[str, str]) -> None:
+def publish_progress(
+    ledger: Ledger, desk: Desk, text: Callable[[], str], notes: Mapping[str, str]
+) -> None:
     """Put one line on the project's card: at most twice a minute, and only if it changed.
 
     Args:
+        text: says how far it is; asked for twice a minute at most, because it takes longer than
+            the rest of a turn.
         notes: the ledger's, as this turn has read them: nobody else writes what is looked at here.
     """
-    line = f"{text} {marker(ledger.assessment)}"
-    if notes.get("described") == line:
-        return
     if abs(time.time() - float(notes.get("described_at", 0))) < EVERY_S:
+        return
+    line = f"{text()} {marker(ledger.assessment)}"
+    if notes.get("described") == line:
         return
     desk.describe(line)
     ledger.note(described=line, described_at=int(time.time()))
 
 
 def publish_tab(
-    ledger: Ledger, desk: Desk, status: Status, text: str, notes: Mapping[str, str]
+    ledger: Ledger, desk: Desk, status: Status, text: Callable[[], str], notes: Mapping[str, str]
 ) -> None:
     """Title our tab in the Data Manager, as often as `publish_progress`; what ends work, at once.
 
     Label Studio shows some fifteen characters of a title.
 
     Args:
-        text: how far it is, while it is running.
+        text: says how far it is, while it is running.
         notes: as of `publish_progress`.
     """
-    over = "finished" if status == "stopped" else status
-    known = text if status == "running" else over
-    title = f"{TAB}: {known}"
-    if notes.get("tab") == title:
-        return
     if status == "running" and abs(time.time() - float(notes.get("tab_at", 0))) < EVERY_S:
+        return
+    over = "finished" if status == "stopped" else status
+    title = f"{TAB}: {text() if status == 'running' else over}"
+    if notes.get("tab") == title:
         return
     desk.tab(title)
     ledger.note(tab=title, tab_at=int(time.time()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 from connector.port import Desk
@@ -52,8 +53,8 @@ def _turn(
     rules = assessment.rules
 
     # 1 and 2: read what changed in Label Studio, record it exactly once.
-    catch_up(ledger, desk, rules)
-    if sweep_is_due(ledger, time.time()):
+    notes = catch_up(ledger, desk, rules)
+    if sweep_is_due(notes, time.time()):
         sweep(ledger, desk, rules)
 
     # 3 and 4: tally + prior = posterior; ask the stop rule.
@@ -70,7 +71,7 @@ def _turn(
         )
         if not ledger.publish(standing.revision, text, stops=True):
             _stop_again(ledger, standing)
-        standing, belief, verdict = look(assessment, ledger, may_be_rough=True)
+        standing, belief, verdict = look(assessment, ledger, bound_suffices=True)
     if standing.status == "stopped":
         _review(assessment, header, ledger, standing)
         write_decision(ledger, folder)
@@ -80,43 +81,52 @@ def _turn(
         tidy(assessment, ledger, desk, standing)
         if changed_labelling(standing.notes) is None:  # else no answer would count
             refill(assessment, ledger, desk, belief, standing, lease)
-        publish_progress(ledger, desk, headline(assessment, belief, verdict), standing.notes)
+        publish_progress(ledger, desk, partial(_line, assessment, standing), standing.notes)
     else:
         empty(assessment, ledger, desk, standing)
     if standing.status == "stopped":
         publish_decision(ledger, desk)
         restore_settings(ledger, desk)
-    publish_tab(ledger, desk, standing.status, in_short(assessment, verdict), standing.notes)
+    title = partial(_title, assessment, standing)
+    publish_tab(ledger, desk, standing.status, title, standing.notes)
     return verdict
 
 
 def look(
-    assessment: Assessment, ledger: Ledger, *, may_be_rough: bool = False
+    assessment: Assessment, ledger: Ledger, *, bound_suffices: bool = False
 ) -> tuple[Standing, Belief, Verdict]:
     """Say what is known now: standing, belief and verdict that belong together."""
     standing = ledger.standing()
-    return standing, *seen_in(assessment, standing, may_be_rough=may_be_rough)
+    return standing, *seen_in(assessment, standing, bound_suffices=bound_suffices)
 
 
 def seen_in(
-    assessment: Assessment, standing: Standing, *, may_be_rough: bool = False
+    assessment: Assessment, standing: Standing, *, bound_suffices: bool = False
 ) -> tuple[Belief, Verdict]:
     """Say what a standing tells: the belief, and what the stop rule finds in it."""
     belief = assessment.believe(standing.tally)
     unclaimed = unclaimed_cells(assessment, standing)
     open_items = assessment.n_helpful(unclaimed + pending_cells(assessment, standing))
     earlier = assessment.earlier(standing.tally)
-    return belief, assessment.decide(belief, open_items, earlier, unclaimed, may_be_rough)
+    return belief, assessment.decide(belief, open_items, earlier, unclaimed, bound_suffices)
+
+
+def _line(assessment: Assessment, standing: Standing) -> str:
+    return headline(assessment, *seen_in(assessment, standing))
+
+
+def _title(assessment: Assessment, standing: Standing) -> str:
+    return in_short(assessment, seen_in(assessment, standing)[1])
 
 
 def _look_after_orphans(
     assessment: Assessment, ledger: Ledger, desk: Desk
 ) -> tuple[Standing, Belief, Verdict]:
     """Say what is known now; what a server forgot of our own doing is taken in before."""
-    found = look(assessment, ledger, may_be_rough=True)
+    found = look(assessment, ledger, bound_suffices=True)
     if not reclaim(assessment, ledger, desk, found[0]):
         return found
-    return look(assessment, ledger, may_be_rough=True)
+    return look(assessment, ledger, bound_suffices=True)
 
 
 def _may_stop(standing: Standing, verdict: Verdict) -> bool:
@@ -145,7 +155,7 @@ def _review(assessment: Assessment, header: Header, ledger: Ledger, standing: St
     if standing.revision == published[-1]["revision"]:
         ledger.note(reviewed=standing.revision)
         return
-    standing, belief, verdict = look(assessment, ledger)  # what is published is never rough
+    standing, belief, verdict = look(assessment, ledger)
     text = decision(
         assessment,
         header,

@@ -33,13 +33,17 @@ class Contention(AssayError):
     """Other workers kept changing the same items; the next turn tries again."""
 
 
-def catch_up(ledger: Ledger, desk: Desk, rules: Rules) -> None:
+def catch_up(ledger: Ledger, desk: Desk, rules: Rules) -> Mapping[str, str]:
     """Read everything that changed since the cursor, record it, and move the cursor.
 
     The cursor moves only when all that it passes is recorded, so a crash repeats some of a reading
     and loses none; repeating changes nothing.
+
+    Returns:
+        The ledger's notes as they were before.
     """
-    cursor = int(ledger.notes().get("cursor", 0))
+    notes = ledger.notes()
+    cursor = int(notes.get("cursor", 0))
     reading = ledger.next_reading()
     newest, batch = cursor, list[Look]()
     for look in desk.changes(max(0, cursor - OVERLAP_US)):
@@ -50,8 +54,8 @@ def catch_up(ledger: Ledger, desk: Desk, rules: Rules) -> None:
             ledger.advance_cursor(newest)  # they come in order, earliest first
             batch = []
     record(ledger, batch, reading, rules)
-    ledger.advance_cursor(newest)
-    ledger.note(polled_at=f"{time.time():.3f}")
+    ledger.advance_cursor(newest, polled_at=f"{time.time():.3f}")
+    return notes
 
 
 def record(ledger: Ledger, looks: Sequence[Look], reading: int, rules: Rules) -> None:
@@ -90,14 +94,14 @@ def _record_once(ledger: Ledger, looks: Sequence[Look], reading: int, rules: Rul
     # Of two looks at one task the later one counts: between them it may have been deleted, and
     # SQLite gives a deleted task's id to the next one, which shows another item.
     latest = {look.task: look for look in sorted(looks, key=lambda look: look.at_us)}
-    owners = ledger.items_of(list(latest))
+    items = list({look.item for look in latest.values()})
+    owners, stored, notes = ledger.known(list(latest), items)
     shown_before = ((task, owners.get(task, "")) for task in latest)
+    # Where that changes an item of these looks, they conflict, and are recorded once more.
     _let_go(ledger, [(t, i) for t, i in shown_before if i and i != latest[t].item], rules)
-    stored = ledger.records(list({look.item for look in latest.values()}))
     before = {item: load(text) for item, text in stored.items()}
     after = dict(before)
-    is_answered = any(look.judgements for look in latest.values())
-    changed = changed_labelling(ledger.notes()) if is_answered else None
+    changed = changed_labelling(notes)
     now_us = int(time.time() * 1e6)
     foreign: dict[int, str] = {}
     unclaimed: list[Look] = []
@@ -131,10 +135,9 @@ def _foreign_brief(look: Look) -> str:
     return f"{look.at_us}:{answers}:{len(look.judgements) - answers}:"
 
 
-def sweep_is_due(ledger: Ledger, now_s: float) -> bool:
+def sweep_is_due(notes: Mapping[str, str], now_s: float) -> bool:
     """Whether the counts were not compared for a while (or a clock was put back)."""
-    swept_at = float(ledger.notes().get("swept_at", 0))
-    return abs(now_s - swept_at) >= SWEEP_S
+    return abs(now_s - float(notes.get("swept_at", 0))) >= SWEEP_S
 
 
 def sweep(ledger: Ledger, desk: Desk, rules: Rules, *, is_thorough: bool = False) -> bool:

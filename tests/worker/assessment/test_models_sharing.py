@@ -40,7 +40,7 @@ from worker.simulate.replay import labels, shuffled
 from worker.simulate.replay import replay as simulated
 from worker.simulate.truths import outcomes
 from worker.store import MemoryLedger
-from worker.store.changes import tally_key
+from worker.store.tally import tally_key
 from worker.turn.loop import advance
 
 IDENTIFY = {"task": "identify"}

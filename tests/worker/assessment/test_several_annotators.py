@@ -18,7 +18,7 @@ from worker.core.posterior.summary import interval, mean
 from worker.core.stopping.schedule import POINTS
 from worker.errors import AssayError
 from worker.store import Standing, Unsettled
-from worker.store.changes import tally_key
+from worker.store.tally import tally_key
 from worker.turn.refill import choose
 
 GOLD = "item_id,text,label\n" + "".join(

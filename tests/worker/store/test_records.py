@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from connector.labels import Judgement, Look, Status
 from worker.errors import AssayError
-from worker.store.changes import Edit, change, tally_key
+from worker.store.changes import Edit, change
 from worker.store.records import (
     Record,
     Seen,
@@ -25,6 +25,7 @@ from worker.store.records import (
     lost,
 )
 from worker.store.rules import Rules, votes_of
+from worker.store.tally import tally_key
 
 ASSETS = Path(__file__).parents[2] / "assets"
 RULES = Rules()

@@ -10,9 +10,9 @@ import pytest
 
 from tests.report.crowds import Crowd, crowd
 from worker.report.gathering import gather
-from worker.store.changes import tally_key
 from worker.store.records import Record
 from worker.store.snapshots import TRIES, taken_together
+from worker.store.tally import tally_key
 
 INFERRED = "{per_item: 2, rule: dawid-skene, gold: {items: gold.csv, rate: 0.2}}"
 

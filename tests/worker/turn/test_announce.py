@@ -18,7 +18,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def tell(ledger, desk, status, text):
     """As a turn does, with what it has read."""
-    publish_tab(ledger, desk, status, text, ledger.notes())
+    publish_tab(ledger, desk, status, lambda: text, ledger.notes())
 
 
 def test_the_title_says_how_far_it_is(now):

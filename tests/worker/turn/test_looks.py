@@ -15,7 +15,7 @@ from worker.core.stopping.rule import Verdict
 from worker.core.stopping.schedule import POINTS
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.store.changes import tally_key
+from worker.store.tally import tally_key
 
 LEFT, N_LABELS = 50, 60
 

@@ -12,8 +12,9 @@ from connector.errors import NotFound, Unreachable
 from connector.labels import Look
 from tests.fakes import FakeDesk
 from worker.store import Claim, Header, MemoryLedger
-from worker.store.changes import Change, tally_key
+from worker.store.changes import Change
 from worker.store.rules import Rules
+from worker.store.tally import tally_key
 from worker.turn.sync import (
     ATTEMPTS,
     BATCH,
@@ -232,12 +233,12 @@ class TestSweeping:
 
     def test_it_is_due_after_a_while_and_when_a_clock_was_put_back(self) -> None:
         ledger = begun()
-        assert sweep_is_due(ledger, now_s=1_000_000.0)
+        assert sweep_is_due(ledger.notes(), now_s=1_000_000.0)
         ledger.note(swept_at=1_000_000)
 
-        assert not sweep_is_due(ledger, now_s=1_000_000 + SWEEP_S - 1)
-        assert sweep_is_due(ledger, now_s=1_000_000 + SWEEP_S)
-        assert sweep_is_due(ledger, now_s=1_000_000 - SWEEP_S)
+        assert not sweep_is_due(ledger.notes(), now_s=1_000_000 + SWEEP_S - 1)
+        assert sweep_is_due(ledger.notes(), now_s=1_000_000 + SWEEP_S)
+        assert sweep_is_due(ledger.notes(), now_s=1_000_000 - SWEEP_S)
 
     def test_taking_stock_of_many_tasks_reads_only_those_that_differ(self) -> None:
         class Watched(FakeDesk):

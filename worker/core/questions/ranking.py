@@ -1,6 +1,6 @@
 """Which groups are the most extreme, and how sure that is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from worker.core.questions.question import Which
 
 Floats = NDArray[np.float64]
 
-NEGLIGIBLE = 1e-14
+_NEGLIGIBLE = 1e-14
 _N_DRAWS = 4000
 
 
@@ -136,7 +136,7 @@ def _confidence_among(
     if not rivals.size:
         return 1.0
     members = _signed([marginal(b, g) for g in chosen], which)
-    x, edges = grid_of_last(members, top)
+    x, edges = _grid_of_last(members, top)
     # who cannot come below the last x need not be asked
     rivals = rivals[_least(b, which)[rivals] < x[-1] - tolerance]
     if 2 * rivals.size > b.n_groups:  # nearly all: the laws are kept for the next belief
@@ -145,9 +145,10 @@ def _confidence_among(
     else:
         known = [marginal(b, g) for g in rivals.tolist()]
     given = given_shared(b, which == "highest")
-    mass = np.diff(enough_below(members, top, edges, given.of(chosen)))
-    reach = _all_reach(_signed(known, which), x - tolerance, given.of(rivals))
-    return min(1.0, float((mass * reach).sum(axis=1).mean()))
+    mass = np.diff(_enough_below(members, top, edges, given.of(chosen)))
+    n_likely = 1 + int(np.flatnonzero(mass.any(axis=0)).max())
+    reach = _all_reach(_signed(known, which), x[:n_likely] - tolerance, given.of(rivals))
+    return min(1.0, float((mass[:, :n_likely] * reach).sum(axis=1).mean()))
 
 
 def _signed(laws: Sequence[Marginal], which: Which) -> Sequence[Marginal]:
@@ -190,7 +191,7 @@ def mrr_confidence(
     return float(reached.mean())
 
 
-def grid_of_last(members: Sequence[Marginal], top: int) -> tuple[Floats, Floats]:
+def _grid_of_last(members: Sequence[Marginal], top: int) -> tuple[Floats, Floats]:
     """Values (J,) for the `top`-th least of the members, each up to one of the edges (J + 1,).
 
     All values that it can have; of endless groups the middles of 512 bins.
@@ -205,31 +206,31 @@ def grid_of_last(members: Sequence[Marginal], top: int) -> tuple[Floats, Floats]
     return x, np.concatenate([[low - 1.0], x])
 
 
-def enough_below(laws: Sequence[Marginal], top: int, x: Floats, given: Given) -> Floats:
-    """(K, J) P(at least `top` values <= x), given each of K points of what is shared."""
-    above = (given.tail(i, law.exceeds(x)) for i, law in enumerate(laws))
-    return at_least(top, len(laws), above, (given.n_points, x.size))
-
-
-def at_least(top: int, n: int, above: Iterable[Floats], shape: tuple[int, ...]) -> Floats:
-    """P(at least `top` of n independent events come true), of the shape of all.
-
-    Args:
-        above: of each event the probability that it does not.
+def _enough_below(laws: Sequence[Marginal], top: int, x: Floats, given: Given) -> Floats:
+    """(K, J) P(at least `top` values <= x) for ascending x, given each of K points of what is
+    shared.
 
     Source:
-        One event after the other, as for the Poisson binomial law.
+        One value after the other, as for the Poisson binomial law.
     """
-    if top == n:
+    shape = given.n_points, x.size
+    if top == len(laws):
         every = np.ones(shape)
-        for miss in above:
-            every *= 1 - miss
+        for i, law in enumerate(laws):
+            every *= 1 - given.tail(i, law.exceeds(x))
         return every
     fewer = np.zeros((top, *shape))  # P(0, 1, ... so far)
     fewer[0] = 1.0
-    for miss in above:
-        fewer[1:] = fewer[1:] * miss + fewer[:-1] * (1 - miss)
-        fewer[0] *= miss
+    n_possible = x.size  # beyond it that fewer are is negligible: it only falls with x
+    for i, law in enumerate(laws):
+        miss, so_far = given.tail(i, law.exceeds(x[:n_possible])), fewer[:, :, :n_possible]
+        so_far[1:] = so_far[1:] * miss + so_far[:-1] * (1 - miss)
+        so_far[0] *= miss
+        most = so_far.sum(axis=0).max(axis=0)
+        n_possible = int(np.searchsorted(-most, -_NEGLIGIBLE))
+        if not n_possible:
+            break
+    fewer[:, :, n_possible:] = 0.0
     enough: Floats = 1 - fewer.sum(axis=0)
     return enough
 
@@ -245,6 +246,6 @@ def _all_reach(laws: Sequence[Marginal], x: Floats, given: Given) -> Floats:
             break
         product[:, :n_possible] *= given.tail(i, laws[i].reaches(x[:n_possible]))
         most = product[:, :n_possible].max(axis=0)
-        n_possible = int(np.searchsorted(-most, -NEGLIGIBLE))
+        n_possible = int(np.searchsorted(-most, -_NEGLIGIBLE))
     product[:, n_possible:] = 0.0
     return product

@@ -29,7 +29,6 @@ from worker.core.questions.comparison import pairs_asked, regions
 from worker.core.questions.question import TASK_OF_RULE, Question, StopRule
 from worker.core.questions.ranking import mrr_confidence, ranking
 from worker.core.questions.rewards import squared_error
-from worker.core.questions.rough import rough_set_confidence
 from worker.core.stopping.refuting import confidence_of_set, is_far_from_holding
 
 Reason = Literal["answered", "budget", "exhausted", "open"]
@@ -65,7 +64,8 @@ class Verdict:
     certain: all items of the groups in question are labelled, without a doubt about the labels
         (never for the infinite population).
     confidence: posterior probability that the report is right; compare: of its least certain pair;
-        of several models' groups: of the least certain model; estimate: None.
+        of several models' groups: of the least certain model; estimate, and where a bound sufficed:
+        None.
     value: estimate: the expected RMSE, or the width of the widest interval (of the groups' weighted
         sum, if that is asked); compare: as `confidence`; else None.
     ranking, chosen: identify: all groups with items, the most extreme first; the reported set.
@@ -97,7 +97,6 @@ class _Report:
     ranking: tuple[int, ...] = ()
     chosen: tuple[int, ...] = ()
     pairs: tuple[PairVerdict, ...] = ()
-    is_rough: bool = False
 
 
 def decide(
@@ -109,7 +108,7 @@ def decide(
     rng: np.random.Generator | None = None,
     guard: Guard | None = None,
     unknown: Counts | None = None,
-    may_be_rough: bool = False,
+    bound_suffices: bool = False,
     beforehand: Counts | None = None,
 ) -> Verdict:
     """Stop or go on, by the labels alone.
@@ -127,8 +126,8 @@ def decide(
         guard: with it the rule holds only where the claim is true of all that is not ruled out at
             any time (`confidence_sequences`); the posterior is reported, but does not decide.
         unknown: (C,) claimed items without an outcome, for the guard; None: there are none.
-        may_be_rough: while the question is open and the rule surely does not hold, the confidence
-            may be rough: after a refit of the prior all exact laws would be new.
+        bound_suffices: while the question is open and a bound says that the rule does not hold, the
+            confidence is not worked out (None): it takes ten times as long.
         beforehand: (C,) items whose outcome was known before the first label; None: there are none.
             They are no labels of the rule's `min_per_group`.
 
@@ -144,7 +143,7 @@ def decide(
     if not group_size(b).any():
         raise ValueError("the pool has no items, so there is nothing to decide; check the pool.")
     if question.task == "identify":
-        report = _identify(b, question, rule, rng, may_be_rough)
+        report = _identify(b, question, rule, rng, bound_suffices)
     elif question.task == "compare":
         report = _compare(b, question, rule)
     else:
@@ -166,8 +165,8 @@ def decide(
         reason = "exhausted"
     elif rule.budget is not None and spent >= rule.budget:
         reason = "budget"
-    if report.is_rough and reason != "open":
-        report = _identify(b, question, rule, rng, may_be_rough=False)
+    if bound_suffices and reason != "open" and question.task == "identify":
+        report = _identify(b, question, rule, rng, bound_suffices=False)
     return Verdict(
         stop=reason != "open",
         reason=reason,
@@ -194,7 +193,7 @@ def _identify(
     question: Question,
     rule: StopRule,
     rng: np.random.Generator | None,
-    may_be_rough: bool,
+    bound_suffices: bool,
 ) -> _Report:
     order = ranking(b, question.which)
     if question.n_named > order.size:
@@ -204,11 +203,8 @@ def _identify(
         )
     ranked = tuple(order.tolist())
     chosen = ranked[: question.n_named]
-    if may_be_rough and is_far_from_holding(b, question, rule):
-        rough = rough_set_confidence(b, chosen, question.which, question.tolerance, question.top)
-        # it cannot be so high: the rule does not hold
-        rough = min(rough, rule.confidence or 1.0)
-        return _Report(False, ranked, rough, ranking=ranked, chosen=chosen, is_rough=True)
+    if bound_suffices and is_far_from_holding(b, question, rule):
+        return _Report(False, ranked, ranking=ranked, chosen=chosen)
     if question.shortlist is not None:
         confidence = float(mixed(b, lambda of: np.array(confidence_of_set(of, chosen, question))))
     else:

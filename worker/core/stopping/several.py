@@ -17,7 +17,7 @@ def decide_each(
     spent: int,
     left: int,
     seed: Sequence[int],
-    may_be_rough: bool = False,
+    bound_suffices: bool = False,
 ) -> Verdict:
     """Stop when the rule holds for every model; the groups of the models are numbered in a row.
 
@@ -25,14 +25,14 @@ def decide_each(
 
     Args:
         parts: the belief about each model's own groups.
-        spent, left, may_be_rough: as of `worker.core.stopping.rule.decide`.
+        spent, left, bound_suffices: as of `worker.core.stopping.rule.decide`.
         seed: of the one inexact rule's draws.
     """
     alone = replace(rule, budget=None)
     found = [
         decide(
             part, question, alone, spent, max(left, 1), np.random.default_rng([*seed, at]),
-            may_be_rough=may_be_rough,
+            bound_suffices=bound_suffices,
         )
         for at, part in enumerate(parts)
     ]  # fmt: skip
@@ -46,7 +46,7 @@ def decide_each(
         reason = "exhausted"
     elif rule.budget is not None and spent >= rule.budget:
         reason = "budget"
-    if may_be_rough and reason != "open":
+    if bound_suffices and reason != "open":
         return decide_each(parts, question, rule, spent, left, seed)
     begin = np.cumsum([0, *(part.n_groups for part in parts)]).tolist()
 
@@ -57,16 +57,17 @@ def decide_each(
             for g in getattr(verdict, name)
         )
 
-    sure = [verdict.confidence or 0.0 for verdict in found]
+    sure = [verdict.confidence for verdict in found if verdict.confidence is not None]
+    is_known = len(sure) == len(found)
     return Verdict(
         stop=reason != "open",
         reason=reason,
         certain=certain,
-        confidence=min(sure),
+        confidence=min(sure) if is_known else None,
         value=None,
         ranking=in_a_row("ranking"),
         chosen=in_a_row("chosen"),
         pairs=(),
         labels=spent,
-        least=int(np.argmin(sure)),
+        least=int(np.argmin(sure)) if is_known else 0,
     )

@@ -50,7 +50,7 @@ def shortlist(
     if guard is not None:
         nothing = np.zeros(b.group.size, dtype=np.int64)
         return _at_any_time(b, question, guard, nothing if unknown is None else unknown)
-    order = _likeliest_first(b, question)
+    order, n = _likeliest_first(b, question, confidence)
 
     def sure(n: int) -> float:
         chosen = order[:n]
@@ -61,46 +61,49 @@ def shortlist(
 
         return float(mixed(b, of_one))
 
-    return _fewest(order, question.top, confidence - 1e-12, sure)
+    return _fewest(order, question.top, n, confidence - 1e-12, sure)
 
 
 def _fewest(
-    order: list[int], least: int, confidence: float, sure: Callable[[int], float]
+    order: list[int], least: int, n: int, confidence: float, sure: Callable[[int], float]
 ) -> Shortlist:
-    """The first n of the order, n >= least, that are sure enough: the more, the surer.
+    """The first groups of the order, at least `least`, that are sure enough: the more, the surer.
 
-    Short ones are tried first, because a long one takes the laws of many groups.
+    Args:
+        n: so many will about do.
     """
-    low, step = least, 1  # all shorter ones are not sure enough
-    found: dict[int, float] = {len(order): 1.0}
-    n = least
-    while n < len(order):
+    low, high = least, len(order)  # shorter ones are not sure enough, so many are
+    found: dict[int, float] = {high: 1.0}
+    n, step = min(max(n, low), high - 1), 1
+    was_sure = was_not = False
+    while low < high:
         found[n] = sure(n)
         if found[n] >= confidence:
-            break
-        low, n, step = n + 1, n + step, 2 * step
-    high = min(n, len(order))
-    while low < high:
-        middle = (low + high) // 2
-        found[middle] = sure(middle)
-        low, high = (low, middle) if found[middle] >= confidence else (middle + 1, high)
+            high, was_sure = n, True
+        else:
+            low, was_not = n + 1, True
+        if was_sure and was_not:
+            n = (low + high) // 2
+        else:
+            n, step = max(low, n - step) if was_sure else min(high - 1, n + step), 2 * step
     return Shortlist(tuple(order[:high]), min(1.0, found[high]))
 
 
-def _likeliest_first(b: Belief, question: Question) -> list[int]:
+def _likeliest_first(b: Belief, question: Question, confidence: float) -> tuple[list[int], int]:
     """The groups with items by how often they are one of the `top` in posterior draws, then by
-    their means."""
+    their means; and how many of them had all of these in such a share of the draws."""
     filled = np.flatnonzero(group_size(b))
     drawn = draws(b)[:, filled]
     signed = drawn if question.which == "lowest" else -drawn
     top = min(question.top, filled.size)
-    times = np.bincount(
-        np.argpartition(signed, top - 1, axis=1)[:, :top].ravel(), minlength=filled.size
-    )
-    of_group = np.zeros(b.n_groups)
-    of_group[filled] = times
+    extreme = filled[np.argpartition(signed, top - 1, axis=1)[:, :top]]
+    times = np.bincount(extreme.ravel(), minlength=b.n_groups)
     order = ranking(b, question.which)
-    return [int(g) for g in order[np.argsort(-of_group[order], kind="stable")]]
+    order = order[np.argsort(-times[order], kind="stable")]
+    place = np.empty(b.n_groups, dtype=np.intp)
+    place[order] = np.arange(order.size)
+    last = np.sort(place[extreme].max(axis=1))
+    return order.tolist(), 1 + int(last[min(int(confidence * last.size), last.size - 1)])
 
 
 def _at_any_time(b: Belief, question: Question, guard: Guard, unknown: Counts) -> Shortlist:
