@@ -44,7 +44,7 @@ def run() -> None:
 
 def opened(folder: Path, n_groups: int, n_items: int, more: str = PLAIN) -> Assessment:
     """Compile a made-up pool with a plan that never stops by itself."""
-    stop = f"{more}stop: {{mrr: {{confidence: 0.999999}}}}\n"
+    stop = f"{more}stop: {{min_per_group: {n_items}}}\n"
     plan = load_plan(write_pool(folder / "pool", n_groups, n_items, "bench", stop))
     return assess(plan, compile_pool(plan, folder / "pools"))
 

@@ -25,7 +25,9 @@ from worker.report.contents import Changes, Forecast, Group, Moved, Point
 from worker.store import Standing
 
 N_POINTS = 16
-N_POINTS_IN_DOUBT = 6  # of votes that contradict each other: each point infers twice
+# Of votes that contradict each other, where each point infers twice, and of many groups.
+N_POINTS_SLOW = 6
+_MANY_GROUPS = 200
 N_MOVED = 10
 PACE_HOURS = 7 * 24.0
 _LEAST_HOURS = 1 / 6  # ten minutes: a shorter time says nothing of a pace
@@ -38,7 +40,8 @@ def progress(work: Assessment, tally: Mapping[str, int], now: Verdict, text: str
     corrected since count as they are now.
     """
     last = bisect_left(POINTS, n_labelled(tally))
-    most = N_POINTS if is_plain(tally, work.rules) else N_POINTS_IN_DOUBT
+    is_quick = is_plain(tally, work.rules) and work.first.n_groups <= _MANY_GROUPS
+    most = N_POINTS if is_quick else N_POINTS_SLOW
     chosen = np.unique(np.linspace(1, last, min(last, most)).round().astype(int))
     rule = replace(work.rule, budget=None)
     points: list[Point] = []

@@ -7,6 +7,7 @@ of beta-binomials. One label changes one cell, hence laws are kept and found aga
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
@@ -20,6 +21,8 @@ Cell = tuple[int, float, float]  # unlabelled items, and the Beta's two paramete
 NEGLIGIBLE = 1e-17  # a tail this light is left out; a thousand of them still weigh less than 1e-13
 _FFT_NOISE = 1e-15  # what a Fourier transform leaves where there is nothing
 _DIRECT_WORK = 1 << 22  # multiplications; above, the Fourier transform is faster
+_LARGEST_RATIO = 1e9  # of neighbours; so many as are short multiply to what a float can hold
+_SHORT = 32  # numbers; few among zeros are transformed sooner by their definition
 _BLOCK = 1 << 20  # numbers transformed at once
 
 
@@ -179,8 +182,18 @@ def mixed_laws_after(
 def _spectra(left: NDArray[np.int64], a: Floats, b: Floats, n_items: int) -> NDArray[np.complex128]:
     """(c, U, F) Fourier transforms of the cells' laws, long enough for a sum up to `n_items`."""
     pmfs = beta_binomials(np.repeat(left, a.shape[1]), a.ravel(), b.ravel())
-    spectra: NDArray[np.complex128] = fft.rfft(pmfs, _length(n_items)).reshape(*a.shape, -1)
-    return spectra
+    if pmfs.shape[1] <= _SHORT:
+        spectra = (pmfs @ _waves(pmfs.shape[1], _length(n_items))).view(np.complex128)
+    else:
+        spectra = fft.rfft(pmfs, _length(n_items))
+    return spectra.reshape(*a.shape, -1)
+
+
+@lru_cache(maxsize=64)
+def _waves(n: int, length: int) -> Floats:
+    """(n, 2 F) what `rfft` multiplies n numbers by, real and imaginary parts in turn."""
+    turns = np.outer(np.arange(n), np.arange(length // 2 + 1)) % length
+    return np.exp(-2j * np.pi / length * turns).view(np.float64)
 
 
 def _mixed(weight: Floats, spectra: NDArray[np.complex128], n_items: int) -> CountLaw:
@@ -199,12 +212,16 @@ def beta_binomials(n_items: NDArray[np.int64], a: Floats, b: Floats) -> Floats:
     rest = n_items[:, None] - k
     ratios = np.maximum(rest, 0) * (a[:, None] + k)
     ratios /= (k + 1) * (b[:, None] + np.maximum(rest, 1) - 1)
-    logs = np.zeros((n_items.size, k.size + 1))
-    with np.errstate(divide="ignore"):
-        np.cumsum(np.log(ratios), axis=1, out=logs[:, 1:])
-    pmfs = np.exp(logs - logs.max(axis=1, keepdims=True))
-    normalised: Floats = pmfs / pmfs.sum(axis=1, keepdims=True)
-    return normalised
+    pmfs = np.ones((n_items.size, k.size + 1))
+    if k.size < _SHORT and ratios.max(initial=0.0) < _LARGEST_RATIO:
+        np.cumprod(ratios, axis=1, out=pmfs[:, 1:])
+    else:
+        with np.errstate(divide="ignore"):
+            np.cumsum(np.log(ratios), axis=1, out=pmfs[:, 1:])
+        pmfs[:, 0] = 0.0
+        np.exp(pmfs - pmfs.max(axis=1, keepdims=True), out=pmfs)
+    pmfs /= pmfs.sum(axis=1, keepdims=True)
+    return pmfs
 
 
 def law_of_masses(pmf: Floats) -> CountLaw:

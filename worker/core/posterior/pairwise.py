@@ -26,16 +26,16 @@ _NODES = 0.5 * (1 + np.tanh(0.5 * np.pi * np.sinh(_T)))
 _WEIGHTS = np.cosh(_T) / np.cosh(0.5 * np.pi * np.sinh(_T)) ** 2
 _WEIGHTS /= _WEIGHTS.sum()
 
-_BLOCK = 1 << 14  # atoms looked at together: few enough for the processor's own memory
+_BLOCK = 1 << 13  # atoms looked at together: few enough for the processor's own memory
 
 
 def regions_of(
     laws: Sequence[Marginal | None],
-    pairs: Sequence[tuple[int, int]],
+    pairs: Sequence[tuple[int, int]] | Indices,
     epsilon: float,
     correlation: Floats | None = None,
-) -> list[Region]:
-    """P(x < y - epsilon), P(within epsilon) and P(x > y + epsilon) for pairs of values x, y.
+) -> Floats:
+    """(P, 3) P(x < y - epsilon), P(within epsilon) and P(x > y + epsilon) for pairs of values x, y.
 
     Counts are summed over side by side; a pair's numbers do not depend on the other pairs.
 
@@ -47,17 +47,18 @@ def regions_of(
     Raises:
         ValueError: the law of a pair is None, because its group is empty.
     """
-    asked = sorted({g for pair in pairs for g in pair})
-    counts = [law for g in asked if isinstance(law := laws[g], FiniteMarginal)]
+    pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
+    asked, of = np.unique(pairs, return_inverse=True)
+    counts = [law for g in asked.tolist() if isinstance(law := laws[g], FiniteMarginal)]
     if len(counts) < len(asked):
         rhos = [0.0] * len(pairs) if correlation is None else correlation.tolist()
-        return [
+        found = [
             _region(laws[g1], laws[g2], epsilon, rho)
-            for (g1, g2), rho in zip(pairs, rhos, strict=True)
+            for (g1, g2), rho in zip(pairs.tolist(), rhos, strict=True)
         ]
-    of = np.searchsorted(asked, np.array(pairs, dtype=np.intp).reshape(-1, 2))
-    found = _of_counts(counts, of[:, 0], of[:, 1], epsilon, correlation)
-    return list(map(tuple, found.tolist()))
+        return np.array(found).reshape(-1, 3)
+    first, second = of.reshape(-1, 2).T
+    return _of_counts(counts, first, second, epsilon, correlation)
 
 
 def _of_counts(
@@ -96,11 +97,13 @@ def _of_counts(
             at_least[np.clip(count, low_y, last_y) + shift_y]
             for count in (first_from(x - epsilon, *of_y), first_above(x + epsilon, *of_y))
         )
-        if correlation is not None:
-            rho = np.repeat(correlation[some], n_atoms)
-            not_above, below = (_given(y_score, z[atom], rho) for y_score in (not_above, below))
-        parts = np.stack([p * below, p * (not_above - below), p * (1 - not_above)])
-        found[some] = np.add.reduceat(parts, starts, axis=1).T
+        if correlation is not None:  # P(y above something) given the score of x
+            rho = correlation[some]
+            slope, sharper = (np.repeat(r, n_atoms) for r in (rho, 1 / np.sqrt(1 - rho**2)))
+            drift = slope * z[atom]
+            not_above, below = (special.ndtr((y + drift) * sharper) for y in (not_above, below))
+        for j, share in enumerate((below, not_above - below, 1 - not_above)):
+            found[some, j] = np.add.reduceat(p * share, starts)
     shares: Floats = found / found.sum(axis=1, keepdims=True)
     return shares
 
@@ -111,12 +114,6 @@ def _middles(at_least: Floats, law: CountLaw) -> Floats:
         1 - (at_least[law.low : law.high + 1] + at_least[law.low + 1 : law.high + 2]) / 2
     )
     return middle
-
-
-def _given(score: Floats, z: Floats, correlation: Floats | float) -> Floats:
-    """P(y above something), of which the score is known, given the score z of x."""
-    given: Floats = special.ndtr((score + correlation * z) / np.sqrt(1 - correlation**2))
-    return given
 
 
 def _region(
@@ -138,7 +135,8 @@ def _region(
     below = second.exceeds(x + epsilon)
     if correlation:
         z = scores(np.cumsum(mass) - mass / 2)
-        not_above, below = (_given(scores(p), z, correlation) for p in (not_above, below))
+        drift, sharper = correlation * z, 1 / np.sqrt(1 - correlation**2)
+        not_above, below = (special.ndtr((scores(p) + drift) * sharper) for p in (not_above, below))
     parts = np.array([mass @ below, mass @ (not_above - below), mass @ (1 - not_above)])
     p_below, p_within, p_above = (parts / parts.sum()).tolist()
     return p_below, p_within, p_above

@@ -37,33 +37,37 @@ def region(b: Belief, g1: int, g2: int, epsilon: float) -> Region:
 
     def plain(of: Belief) -> Floats:
         laws = [marginal(of, g1), marginal(of, g2)]
-        return np.array(regions_of(laws, [(0, 1)], epsilon, correlations(of, ((g1, g2),)))[0])
+        found: Floats = regions_of(laws, [(0, 1)], epsilon, correlations(of, ((g1, g2),)))[0]
+        return found
 
     below, within, above = mixed(b, plain).tolist()
     return below, within, above
 
 
-def regions(b: Belief, pairs: Pairs, epsilon: float) -> list[Region]:
-    """`region` of every pair; the pairs must be valid (`pairs_asked`).
+def regions(b: Belief, pairs: Pairs, epsilon: float) -> Floats:
+    """(P, 3) `region` of every pair; the pairs must be valid (`pairs_asked`).
 
     Only pairs with a law that changed since they were last compared are worked out.
     """
     if b.variants:
-        shares = mixed(b, lambda of: np.array(regions(of, pairs, epsilon)))
-        return list(map(tuple, shares.tolist()))
-    laws, rho = marginals(b), correlations(b, pairs)
-    known: tuple[list[Marginal | None], Any, list[Region]] | None = _last.get((pairs, epsilon))
+        shares: Floats = mixed(b, lambda of: regions(of, pairs, epsilon))
+        return shares
+    laws, of = marginals(b), np.array(pairs, dtype=np.intp)
+    rho = correlations(b, of)
+    known: tuple[list[Marginal | None], Any, Floats] | None = _last.get((pairs, epsilon))
+    moved: bool | NDArray[np.bool_] = False
     if known is None or len(known[0]) != len(laws) or (rho is None) != (known[1] is None):
-        is_new, found = [True] * len(laws), [(0.0, 0.0, 0.0)] * len(pairs)
+        is_new = [True] * len(laws)
+        found: Floats = np.zeros((len(of), 3))
     else:
-        is_new = [law != before for law, before in zip(laws, known[0], strict=True)]
+        is_new = [law != old for law, old in zip(laws, known[0], strict=True)]
+        if rho is not None:
+            moved = rho != known[1]
         found = known[2].copy()
-    moved = np.zeros(len(pairs), dtype=bool) if rho is None or known is None else rho != known[1]
-    at = [i for i, (g1, g2) in enumerate(pairs) if is_new[g1] or is_new[g2] or moved[i]]
-    if at:
+    at = np.flatnonzero(np.array(is_new)[of].any(axis=1) | moved)
+    if at.size:
         some = None if rho is None else rho[at]
-        for i, new in zip(at, regions_of(laws, [pairs[i] for i in at], epsilon, some), strict=True):
-            found[i] = new
+        found[at] = regions_of(laws, of[at], epsilon, some)
         n_floats = 20 * len(pairs) + sum(law.n_floats for law in laws if law is not None)
         _last.put((pairs, epsilon), (laws, rho, found.copy()), n_floats)
     return found
@@ -127,7 +131,7 @@ def lookahead(
     # a label moves what is known of a group, hardly how it is joined to the other one
     joined = correlations(b, ((g1, g2),))
     rho = None if joined is None else np.repeat(joined, len(pairs))
-    now, *rest = map(max, regions_of(laws, pairs, epsilon, rho))
+    now, *rest = regions_of(laws, pairs, epsilon, rho).max(axis=1).tolist()
     outcomes, expected = iter(rest), [now, now]
     for side, cell in enumerate(cells):
         if cell is not None:

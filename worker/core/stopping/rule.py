@@ -1,7 +1,7 @@
 """Whether enough is known, and what is then reported."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from worker.core.posterior.belief import (
     unlabelled,
 )
 from worker.core.posterior.mixing import mixed
-from worker.core.posterior.pairwise import Region
 from worker.core.posterior.summary import interval, whole
 from worker.core.questions.comparison import pairs_asked, regions
 from worker.core.questions.question import TASK_OF_RULE, Question, StopRule
@@ -37,8 +36,7 @@ RegionName = Literal["below", "within", "above"]
 _REGION_NAMES: tuple[RegionName, RegionName, RegionName] = ("below", "within", "above")
 
 
-@dataclass(frozen=True, slots=True)
-class PairVerdict:
+class PairVerdict(NamedTuple):
     """Where the difference of values g1 - g2 lies: probabilities, and the likeliest region.
 
     below: g1 is lower by more than epsilon; within: practically equal; above: the reverse.
@@ -234,11 +232,13 @@ def _compare(b: Belief, question: Question, rule: StopRule) -> _Report:
         )
     pairs = pairs_asked(b, question)
     found = regions(b, pairs, question.epsilon)
-    verdicts = tuple(_pair_verdict(*pair, r) for pair, r in zip(pairs, found, strict=True))
-    least = min(map(max, found))
+    names = map(_REGION_NAMES.__getitem__, found.argmax(axis=1).tolist())
+    first, second = zip(*pairs, strict=True)
+    verdicts = tuple(map(PairVerdict, first, second, *found.T.tolist(), names))  # thousands
+    least = float(found.max(axis=1).min())
     return _Report(
         holds=_reaches(least, rule),
-        groups=tuple(sorted({g for pair in pairs for g in pair})),
+        groups=tuple(sorted({*first, *second})),
         confidence=least,
         value=least,
         pairs=verdicts,
@@ -267,7 +267,7 @@ def _guarded(
         intervals = differences(b, unknown, guard, pairs, guard.miss / len(pairs))
         found = [region_of(low, high, question.epsilon) for low, high in intervals.tolist()]
         verdicts = tuple(
-            pair if at is None else replace(pair, region=_REGION_NAMES[at])
+            pair if at is None else pair._replace(region=_REGION_NAMES[at])
             for pair, at in zip(report.pairs, found, strict=True)
         )
         return replace(report, holds=None not in found, pairs=verdicts)
@@ -277,10 +277,6 @@ def _guarded(
         return replace(report, holds=holds)
     widest = width(b, bands)
     return replace(report, holds=widest <= rule.target, value=widest)
-
-
-def _pair_verdict(g1: int, g2: int, r: Region) -> PairVerdict:
-    return PairVerdict(g1, g2, *r, region=_REGION_NAMES[r.index(max(r))])
 
 
 def _reaches(confidence: float, rule: StopRule) -> bool:

@@ -12,7 +12,7 @@ from worker.core.posterior.marginals import SLACK
 from worker.core.posterior.mixing import mixed
 from worker.core.posterior.summary import draws
 from worker.core.questions.question import Question
-from worker.core.questions.ranking import ranking, set_confidence
+from worker.core.questions.ranking import LONG, ranking, set_confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ def shortlist(
     guard: Guard | None = None,
     unknown: Counts | None = None,
 ) -> Shortlist:
-    """The fewest groups that have the `top` among them with at least this confidence.
+    """The fewest groups that have the `top` among them with at least this confidence; of more than
+    32, about the fewest.
 
     Which groups are tried, the likeliest first, posterior draws say; how sure a set is, is as exact
     as for the answer itself (`set_confidence`), so that the draws can make it longer, not wrong.
@@ -69,6 +70,8 @@ def _fewest(
 ) -> Shortlist:
     """The first groups of the order, at least `least`, that are sure enough: the more, the surer.
 
+    Of more than 32 a few could go perhaps: each try takes seconds, and it is no short list.
+
     Args:
         n: so many will about do.
     """
@@ -80,9 +83,11 @@ def _fewest(
         found[n] = sure(n)
         if found[n] >= confidence:
             high, was_sure = n, True
+            if n > LONG:
+                break
         else:
             low, was_not = n + 1, True
-        if was_sure and was_not:
+        if (was_sure and was_not) or n > LONG:
             n = (low + high) // 2
         else:
             n, step = max(low, n - step) if was_sure else min(high - 1, n + step), 2 * step
@@ -97,13 +102,18 @@ def _likeliest_first(b: Belief, question: Question, confidence: float) -> tuple[
     signed = drawn if question.which == "lowest" else -drawn
     top = min(question.top, filled.size)
     extreme = filled[np.argpartition(signed, top - 1, axis=1)[:, :top]]
-    times = np.bincount(extreme.ravel(), minlength=b.n_groups)
-    order = ranking(b, question.which)
-    order = order[np.argsort(-times[order], kind="stable")]
+    ranked = ranking(b, question.which)
+
+    def ordered(draws: NDArray[np.intp]) -> NDArray[np.intp]:
+        times = np.bincount(draws.ravel(), minlength=b.n_groups)
+        return ranked[np.argsort(-times[ranked], kind="stable")]
+
+    # the share of other draws: those that the order follows would always say too few
     place = np.empty(b.n_groups, dtype=np.intp)
-    place[order] = np.arange(order.size)
-    last = np.sort(place[extreme].max(axis=1))
-    return order.tolist(), 1 + int(last[min(int(confidence * last.size), last.size - 1)])
+    place[ordered(extreme[::2])] = np.arange(ranked.size)
+    last = np.sort(place[extreme[1::2]].max(axis=1))
+    n = 1 + int(last[min(int(confidence * last.size), last.size - 1)])
+    return ordered(extreme).tolist(), n
 
 
 def _at_any_time(b: Belief, question: Question, guard: Guard, unknown: Counts) -> Shortlist:

@@ -202,7 +202,7 @@ def _least_decided(
             "every item of the compared groups is labelled, queued or withheld; labels of other "
             "groups do not help. Wait for the queued items, or stop."
         )
-    decided = np.array([max(r) for r in regions(expected, pairs, question.epsilon)])
+    decided = regions(expected, pairs, question.epsilon).max(axis=1)
     at = argmax(-decided, rng)
     return pairs[at], float(decided[at])
 
