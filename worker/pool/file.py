@@ -158,6 +158,17 @@ class Pool:
             data=dict(zip(self.data_keys, data, strict=True)),
         )
 
+    def next_row(self, cell: int, left: int) -> int:
+        """Return the row of the item that a cell offers next; a cell's known items are its first.
+
+        Args:
+            cell: -1 for the gold items, which follow the pool.
+            left: how many of its items, 1 or more, were not offered yet.
+        """
+        if cell < 0:
+            return self.n_items + len(self.gold) - left
+        return int(self.cell_start[cell] + self.cell_size[cell]) - left
+
     def rows_of(self, cell: int) -> range:
         """Return the rows of a cell, in the order in which they are offered."""
         start = int(self.cell_start[cell])

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from connector.labels import Judgement
 from connector.port import Desk
 from worker.assessment import Assessment
 from worker.assessment.queueing import unclaimed_cells
-from worker.pool import Pool
 from worker.setup.exported import VERSION
 from worker.store import Ledger
 from worker.store.records import Record, load
@@ -127,41 +125,35 @@ def unrepeated_choices(assessment: Assessment, ledger: Ledger) -> list[int]:
     changes = iter(ledger.changes())
     upcoming = next(changes, None)
     left = np.array(pool.cell_open, dtype=np.int64)
-    differing, gold_shown = [], 0
+    differing, gold_left = [], len(pool.gold)
     for choice in ledger.choices():
         while upcoming is not None and upcoming["revision"] <= choice["revision"]:
             _apply(tally, upcoming, records[upcoming["item"]])
             upcoming = next(changes, None)
         if choice["strategy"] == "gold":
-            is_next = choice["row"] == pool.n_items + gold_shown
+            is_next = choice["row"] == pool.next_row(-1, gold_left)
             if not (assessment.is_gold_due(choice["claim"]) and is_next):
                 differing.append(choice["claim"])
-            gold_shown += 1
+            gold_left -= 1
             continue
         if choice["strategy"] == FOUND:
-            if choice["row"] != _next_row(pool, left, choice["cell"], gold_shown):
+            cell = choice["cell"]
+            if choice["row"] != pool.next_row(cell, gold_left if cell < 0 else int(left[cell])):
                 differing.append(choice["claim"])
-            if choice["cell"] < 0:
-                gold_shown += 1
+            if cell < 0:
+                gold_left -= 1
             else:
-                left[choice["cell"]] -= 1
+                left[cell] -= 1
             continue
         pending = np.zeros_like(left)
         for cell, count in choice["pending"].items():
             pending[int(cell)] = count
         again = assessment.choose(assessment.believe(tally), left, pending, choice["claim"])
-        row = _next_row(pool, left, again.cell, gold_shown)
+        row = pool.next_row(again.cell, int(left[again.cell]))
         if (again.cell, row) != (choice["cell"], choice["row"]):
             differing.append(choice["claim"])
         left[choice["cell"]] -= 1
     return differing
-
-
-def _next_row(pool: Pool, left: NDArray[np.int64], cell: int, gold_shown: int) -> int:
-    """The row whose item a claim in this cell gets."""
-    if cell < 0:
-        return pool.n_items + gold_shown
-    return int(pool.cell_start[cell] + pool.cell_size[cell] - left[cell])
 
 
 def _apply(tally: Counter[str], change: dict[str, Any], record: Record) -> None:

@@ -27,7 +27,6 @@ def jointly(assessment: Assessment, outcomes: Sequence[int]) -> Iterator[tuple[i
     """
     pool, several = assessment.pool, assessment.several
     assert several is not None, "asked of several models"
-    ends = (pool.cell_start + pool.cell_size).tolist()
     layout, portion = several.models.layout, several.offered.portions()
     counts = np.zeros((layout.size.size, layout.n_outcomes), dtype=np.int64)
     early = np.zeros_like(counts)
@@ -38,7 +37,7 @@ def jointly(assessment: Assessment, outcomes: Sequence[int]) -> Iterator[tuple[i
             cell = assessment.choose(belief, left, pending, claim).cell
         except NothingLeft:
             return
-        at = ends[cell] - int(left[cell])
+        at = pool.next_row(cell, int(left[cell]))
         left[cell] -= 1
         counts[portion[at], outcomes[at]] += 1
         n = claim + 1

@@ -82,7 +82,6 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
         for at, belief in jointly(assessment, outcomes):
             yield Revealed(rows[at], belief)
         return
-    ends = (pool.cell_start + pool.cell_size).tolist()
     belief = assessment.first
     left, pending = np.array(pool.cell_size), np.zeros_like(pool.cell_size)
     for claim in range(pool.n_items):
@@ -90,7 +89,7 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
             cell = assessment.choose(belief, left, pending, claim).cell
         except NothingLeft:
             return
-        at = ends[cell] - int(left[cell])
+        at = pool.next_row(cell, int(left[cell]))
         left[cell] -= 1
         belief = labelled(belief, cell, outcomes[at])
         if is_refit(claim + 1):

@@ -57,8 +57,13 @@ def claims_of_orphans(pool: Pool, standing: Standing, items: Mapping[str, int]) 
     taken = dict(standing.taken)
     waiting = [pool.item(row) for row in items.values()]
     claims: list[Claim] = []
+
+    def left(cell: int) -> int:
+        begun_with = len(pool.gold) if cell < 0 else int(pool.cell_open[cell])
+        return begun_with - taken.get(cell, 0)
+
     while True:
-        due = [item for item in waiting if item.row == next_row(pool, item.cell, taken)]
+        due = [item for item in waiting if item.row == pool.next_row(item.cell, left(item.cell))]
         if not due:
             return claims
         for item in due:
@@ -70,11 +75,3 @@ def claims_of_orphans(pool: Pool, standing: Standing, items: Mapping[str, int]) 
             claims.append(Claim(number, item.item_id, item.row, item.cell, item.predicted, why))
             taken[item.cell] = taken.get(item.cell, 0) + 1
             waiting.remove(item)
-
-
-def next_row(pool: Pool, cell: int, taken: Mapping[int, int]) -> int:
-    """The row whose item a claim in this cell gets; the gold items (cell -1) follow the pool."""
-    # the known items of a cell are its first ones
-    end = pool.cell_start + pool.cell_size
-    first = pool.n_items if cell < 0 else int(end[cell] - pool.cell_open[cell])
-    return first + taken.get(cell, 0)

@@ -90,7 +90,7 @@ def choose(
     plan = assessment.plan
     wanted = n_missing(assessment, standing, enough, late)
     left, pending = unclaimed_cells(assessment, standing), pending_cells(assessment, standing)
-    gold_shown = standing.taken.get(-1, 0)
+    gold_left = len(assessment.pool.gold) - standing.taken.get(-1, 0)
     if plan.stop.budget is not None:
         more = max(0, int(standing.notes.get("resume_until", 0)) - plan.stop.budget)
         spent = assessment.spent(belief)
@@ -98,17 +98,17 @@ def choose(
         wanted = min(wanted, plan.stop.budget + more - spent - queued)
     claims: list[Claim] = []
     for number in range(standing.claims, standing.claims + max(0, wanted)):
-        if assessment.is_gold_due(number) and gold_shown < len(assessment.pool.gold):
-            item = assessment.pool.item(assessment.pool.n_items + gold_shown)
+        if assessment.is_gold_due(number) and gold_left > 0:
+            item = assessment.pool.item(assessment.pool.next_row(-1, gold_left))
             claims.append(_claim(number, item, standing, "gold", {}))
-            gold_shown += 1
+            gold_left -= 1
             continue
         try:
             choice = assessment.choose(belief, left, pending, number)
         except NothingLeft:
             break
         cell = choice.cell
-        row = int(assessment.pool.cell_start[cell] + assessment.pool.cell_size[cell] - left[cell])
+        row = assessment.pool.next_row(cell, int(left[cell]))
         why = {
             "group": choice.group,
             "pending": {str(c): int(pending[c]) for c in np.flatnonzero(pending)},
