@@ -79,8 +79,9 @@ class TestBeginning:
         at_us = 1_750_000_000_123_457
         for cursor in (at_us - 1, at_us, 5, at_us - 1):
             ledger.advance_cursor(cursor)
+        ledger.advance_cursor(7, error="", polled_at=12)
 
-        assert ledger.notes()["cursor"] == str(at_us)
+        assert ledger.notes() == {"cursor": str(at_us), "error": "", "polled_at": "12"}
 
     def test_readings_and_wakes_are_counted_one_by_one(self, ledger: Ledger) -> None:
         assert sorted(in_parallel(8, lambda _: ledger.next_reading())) == list(range(1, 9))

@@ -10,6 +10,7 @@ from worker.core.posterior.counts import (
     CountLaw,
     LawCache,
     beta_binomial,
+    beta_binomials,
     convolve,
     law_of,
     mixed_law,
@@ -109,7 +110,8 @@ def test_what_is_larger_than_the_cache_is_not_kept():
 def shared_cells(draw_one):
     """Unlabelled items, Betas and node weights of a group's cells."""
     n_cells, n_nodes = draw_one(st.integers(1, 3)), draw_one(st.integers(1, 3))
-    left = np.array([draw_one(st.integers(0, 9)) for _ in range(n_cells)])
+    few_or_many = st.integers(0, 9) | st.integers(30, 70)  # of which laws are made in two ways
+    left = np.array([draw_one(few_or_many) for _ in range(n_cells)])
     rng = np.random.default_rng(draw_one(st.integers(0, 2**32)))
     a, b = rng.uniform(0.05, 30, (2, n_cells, n_nodes))
     return left, a, b, rng.dirichlet(np.ones(n_nodes))
@@ -127,6 +129,14 @@ def test_the_law_of_cells_that_share_a_node_is_the_mixture_over_the_nodes(cells)
             )
         expected += p * given_node
     assert mixed_law(left, a, b, weight).pmf == pytest.approx(expected, abs=1e-11)
+
+
+@given(n=st.lists(st.integers(0, 33), min_size=1, max_size=4), a=st.floats(1e-12, 1e12), b=shapes)
+def test_laws_side_by_side_are_beta_binomials_however_steep_they_are(n, a, b):
+    rows = beta_binomials(np.array(n), np.full(len(n), a), np.full(len(n), b))
+    for row, n_items in zip(rows, n, strict=True):
+        assert row[: n_items + 1] == pytest.approx(beta_binomial(n_items, a, b), abs=1e-11)
+        assert not row[n_items + 1 :].any()
 
 
 @given(shared_cells())

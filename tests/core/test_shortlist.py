@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import worker.core.questions.ranking as ranks
 from worker.core.confidence_sequences.bands import forecast
 from worker.core.confidence_sequences.guarantee import Guard, ends, is_identified, misses
 from worker.core.posterior.belief import Belief, replaced
@@ -87,6 +88,21 @@ def test_of_many_groups_the_search_finds_the_first_that_is_sure_enough():
     b, question = belief(3, n_groups=60), Question("identify")
     found = shortlist(b, question, 0.95)
     assert found.confidence >= 0.95 > set_confidence(b, found.groups[:-1], top=1)
+
+
+def test_a_long_list_is_at_least_as_sure_as_it_says(monkeypatch):
+    """How sure it is, is then a lower bound, near what all values give."""
+    b, question = belief(4, n_groups=120), Question("identify", top=2)
+    found = shortlist(b, question, 0.99)
+    assert len(found.groups) > ranks.LONG
+    monkeypatch.setattr(ranks, "_MOST_VALUES", 100)
+    bound = set_confidence(replaced(b, _memo={}), found.groups, top=2)
+    monkeypatch.setattr(ranks, "LONG", len(found.groups))
+    exact = set_confidence(replaced(b, _memo={}), found.groups, top=2)
+    assert 0.99 <= found.confidence <= exact
+    assert exact - 0.01 < bound < exact
+    fewer = found.groups[: len(found.groups) * 3 // 4]
+    assert set_confidence(b, fewer, top=2) < 0.99
 
 
 def test_empty_groups_are_in_no_list_and_all_groups_are_for_certain():

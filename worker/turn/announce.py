@@ -33,9 +33,8 @@ def publish_progress(
     if abs(time.time() - float(notes.get("described_at", 0))) < EVERY_S:
         return
     line = f"{text()} {marker(ledger.assessment)}"
-    if notes.get("described") == line:
-        return
-    desk.describe(line)
+    if notes.get("described") != line:
+        desk.describe(line)
     ledger.note(described=line, described_at=int(time.time()))
 
 
@@ -54,9 +53,10 @@ def publish_tab(
         return
     over = "finished" if status == "stopped" else status
     title = f"{TAB}: {text() if status == 'running' else over}"
-    if notes.get("tab") == title:
+    if notes.get("tab") == title and status != "running":
         return
-    desk.tab(title)
+    if notes.get("tab") != title:
+        desk.tab(title)
     ledger.note(tab=title, tab_at=int(time.time()))
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.fakes import FakeDesk
 from worker.store import MemoryLedger
 from worker.turn import announce
-from worker.turn.announce import publish_tab
+from worker.turn.announce import publish_progress, publish_tab
 
 
 @pytest.fixture
@@ -43,6 +43,22 @@ def test_progress_is_written_once_in_half_a_minute_and_only_if_it_changed(now):
     now[0] += 3600
     tell(ledger, desk, "running", "60% sure")
     assert desk.calls == ["tab", "tab"]
+
+
+def test_how_far_it_is_is_worked_out_only_when_it_may_be_written(now):
+    ledger, desk, asked = MemoryLedger("a"), FakeDesk(), []
+
+    def text() -> str:
+        asked.append(now[0])
+        return "60% sure"
+
+    for _ in range(61):
+        publish_tab(ledger, desk, "running", text, ledger.notes())
+        publish_progress(ledger, desk, text, ledger.notes())
+        now[0] += 1
+    assert asked == [1_000_000.0] * 2 + [1_000_030.0] * 2 + [1_000_060.0] * 2
+    publish_tab(ledger, desk, "paused", text, ledger.notes())
+    assert len(asked) == 6
 
 
 @pytest.mark.parametrize(("status", "title"), [("paused", "paused"), ("stopped", "finished")])
