@@ -1,32 +1,17 @@
-"""The documents name every command, every key of the plan and every setting."""
+"""The documents name every command and every setting."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel
 
 from worker.cli.main import cli
-from worker.plan import Plan
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PLAN = (ROOT / "worker" / "plan" / "README.md").read_text(encoding="utf-8")
 DEPLOYING = (ROOT / "deploy" / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [ROOT / "README.md", *ROOT.glob("worker/**/README.md"), *ROOT.glob("tests/*/README.md")]
 DOCUMENTS += sorted(ROOT.glob("deploy/*.md"))
-
-
-def keys(model: type[BaseModel], place: str = "") -> Iterator[str]:
-    """Dotted paths of all keys; a part that is a model is walked into, rules stay whole."""
-    for name, field in model.model_fields.items():
-        path = f"{place}{name}"
-        part = field.annotation
-        if not place and isinstance(part, type) and issubclass(part, BaseModel):
-            yield from keys(part, f"{path}.")
-        else:
-            yield path
 
 
 def test_it_begins_with_the_two_commands():
@@ -37,11 +22,6 @@ def test_it_begins_with_the_two_commands():
 @pytest.mark.parametrize("command", sorted(cli.commands))
 def test_every_command_is_in_the_readme(command):
     assert f"assay {command}" in README
-
-
-@pytest.mark.parametrize("key", sorted(keys(Plan)))
-def test_every_key_of_the_plan_is_in_its_document(key):
-    assert f"`{key}`" in PLAN
 
 
 @pytest.mark.parametrize(

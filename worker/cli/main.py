@@ -140,6 +140,19 @@ def check(plan: Path, as_json: bool) -> None:
 
 
 @click.command()
+@click.argument("key", default="")
+@JSON
+def explain(key: str, as_json: bool) -> None:
+    """Say what a KEY of the plan means, or all of a part such as `stop`, or of the plan."""
+    from worker.cli.printing import key_text
+    from worker.plan.explaining import explain
+
+    found = explain(key)
+    rows = [{"key": k.name, "meaning": k.meaning, "default": k.default or None} for k in found]
+    show({"keys": rows}, as_json, "\n\n".join(map(key_text, found)))
+
+
+@click.command()
 @JSON
 def doctor(as_json: bool) -> None:
     """Look at everything Assay rests on, and say what to do about each problem."""
@@ -178,6 +191,7 @@ for command in (
     processes.watch,
     processes.serve,
     report.report,
+    explain,
     doctor,
     processes.demo,
 ):

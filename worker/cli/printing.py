@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,13 @@ from worker.findings.fates import given_up_text
 from worker.findings.rivals import question_of_models
 from worker.formats import share
 from worker.plan import Plan
+from worker.plan.explaining import README, Key
 from worker.pool import Pool
 from worker.report.status import Status
 from worker.setup.replaying import Replay
 
 WIDTH = 100
+_LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 # Longer tables help nobody in a terminal; --json has every group.
 MOST_GROUPS = 25
 
@@ -201,3 +204,11 @@ def replay_text(result: Replay) -> str:
         same = "the same" if result.is_decision_repeated else "ANOTHER ONE"
         lines.append(f"The decision made again is {same}.")
     return "\n".join(lines)
+
+
+def key_text(key: Key) -> str:
+    """A key of the plan with its meaning and default, as paragraphs."""
+    meaning = _LINK.sub(r"\1", key.meaning).replace("see below", f"see {README}")
+    said = [meaning, f"Default: {key.default}"] if key.default else [meaning]
+    filled = "\n".join(textwrap.fill(text, WIDTH - 4) for text in said)
+    return f"{key.name}\n{textwrap.indent(filled, '    ')}"

@@ -15,25 +15,34 @@ _MORE_FOR_TIES = 2
 
 
 class GoldPlan(PlanPart):
-    """Items whose class is known, mixed into the queue to see how good the annotators are.
-
-    items: CSV, JSONL or Parquet with the columns of `pool.id` and `pool.data`, and `label`; none of
-    them is among the predictions. rate: the share of gold items in the queue.
-    """
+    """Items whose class is known, mixed into the queue to see how good the annotators are."""
 
     items: FileAnywhere
+    """items whose class is known, mixed into the queue: a file with the columns of `pool.id` and
+    `pool.data`, and `label`; none of them is among the predictions."""
     rate: Annotated[Number, Field(gt=0, le=0.5)] = 0.05
+    """the share of gold items in the queue."""
 
 
 class AnnotationPlan(PlanPart):
     """How annotations become judgements, and judgements outcomes."""
 
     control: Name | None = None
+    """the Choices of the labelling configuration that answers the question. Default: the only
+    one."""
     per_item: Annotated[Whole, Field(ge=1, le=100)] = 1
+    """so many different people judge every item (skips do not count)."""
     per_item_max: Annotated[Whole, Field(ge=1, le=100)] = 1
+    """`majority`: while votes are tied one person more is asked, up to so many. Default:
+    per_item; `majority`: 2 more."""
     rule: Rule = "first"
+    """how their judgements add up: `first`, `majority`, `dawid-skene`, `frequencies`; see below.
+    Default: one person: first; several: dawid-skene; `evaluate`: frequencies."""
     item_confidence: Annotated[Number, Field(gt=0.5, lt=1)] | None = None
+    """`dawid-skene`: nobody else is asked once an item's class is so sure. Default: all are
+    asked."""
     skips: Annotated[Whole, Field(ge=1)] = 2
+    """after so many skips an item is given up (it stays in the pool, unlabelled)."""
     gold: GoldPlan | None = None
 
     @model_validator(mode="before")

@@ -18,8 +18,11 @@ class ScalePlan(PlanPart):
     """How ratings become classes: whole numbers, each a class, or bins between edges."""
 
     low: Whole | None = None
+    """ratings are whole numbers, each a class: the least."""
     high: Whole | None = None
+    """and the greatest."""
     edges: tuple[Number, ...] | None = None
+    """or ratings become classes between these edges."""
 
     @property
     def scale(self) -> Scale:
@@ -48,29 +51,36 @@ def _folds(value: Any) -> Any:
 
 
 class EvaluatePlan(PlanPart):
-    """What the votes are, and how the predictor is compared with them.
-
-    human: a file with the votes of every item; None: the annotations in Label Studio.
-    column: of that file, if it has one vote a row; else it has a column for each class.
-    part: a column of the predictions; each of its values (train, test) gets a fit of its own.
-    sigma2, prior, chains, warmup, draws: of the evaluator `bnn`.
-    folds: of the experiment `fit`. models: predictions files of further predictors.
-    """
+    """What the votes are, and how the predictor is compared with them."""
 
     human: FilePath | None = None
+    """`task: evaluate`, see below: a file with the votes of every item. Default: the annotations
+    in Label Studio."""
     column: Name | None = None
+    """of that file, if it has one vote a row; else it has a column for each class."""
     scale: ScalePlan | None = None
     part: Name | None = None
+    """a column of the predictions; each of its values (train, test) gets a fit of its own."""
     evaluator: EvaluatorName = "bnn"
+    """`uniform`, `dirichlet`, `ndod`, `zero-mean-ndod`, `bnn`; see below."""
     measure: Literal["l2", "kl", "auc"] = "l2"
+    """how far predictions are from votes: `l2`, `kl` or `auc`."""
     level: Annotated[Number, Field(gt=0, lt=1)] = 0.95
+    """of the intervals."""
     sigma2: Annotated[Number, Field(gt=0)] = _USUAL.sigma2
+    """`bnn`: the variance of its likelihood."""
     prior: Literal["normal", "uniform"] = _USUAL.prior
+    """`bnn`: of the weights, `normal` or `uniform`."""
     chains: Annotated[Whole, Field(ge=2)] = _USUAL.chains
+    """`bnn`: so many chains."""
     warmup: Annotated[Whole, Field(ge=10)] = _USUAL.warmup
+    """`bnn`: steps of each that are left out."""
     draws: Annotated[Whole, Field(ge=10)] = _USUAL.draws
+    """`bnn`: draws of each."""
     folds: Annotated[Whole, BeforeValidator(_folds), Field(ge=0)] = 3
+    """of the experiment `fit`; 0: none."""
     models: dict[Name, FilePath] = Field(default_factory=dict)
+    """predictions files of further predictors, by their names."""
 
     @property
     def options(self) -> Options:

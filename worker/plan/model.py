@@ -65,14 +65,21 @@ class Plan(PlanPart):
     """
 
     assessment: Annotated[Name, AfterValidator(assessment_id)]
+    """its id: letters, digits, `_`, `-`."""
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 1
+    """fixes every random choice."""
     population: Literal["finite", "infinite"] = "finite"
+    """`finite`: the accuracy on this very pool; `infinite`: on all items like it."""
     since: Since | None = OPTIONAL
+    """the assessment that this one continues: its id on this server, or the file of its export;
+    see below."""
     models: Models = OPTIONAL
     pool: PoolPlan
     question: QuestionPlan
     prior: PriorPlan = PriorPlan()
     strategy: Strategy = "assay"
+    """`assay`, or `thompson`, `top-two`, `multiple-play`, `epsilon-greedy`, `bayes-ucb`,
+    `random`."""
     stop: StopPlan = StopPlan()
     annotation: AnnotationPlan = AnnotationPlan()
     evaluate: EvaluatePlan | None = None
@@ -81,6 +88,7 @@ class Plan(PlanPart):
     report: ReportPlan = ReportPlan()
     notify: tuple[NotifyPlan, ...] = ()
     stall_after: Duration = "4h"
+    """no label for so long, or an empty queue, is a stall."""
 
     @model_validator(mode="before")
     @classmethod

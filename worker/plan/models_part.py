@@ -28,8 +28,11 @@ class ModelPlan(PlanPart):
     """
 
     name: Name
+    """several models, 2 to 8, are assessed with the same labels: the name of one; see below."""
     predictions: FilePath
+    """its file; items and groups are those of the first model's."""
     id: Name | None = None
+    """as in `pool`. Default: the pool's."""
     probabilities: Annotated[
         str | tuple[str, ...] | None,
         BeforeValidator(
@@ -38,8 +41,11 @@ class ModelPlan(PlanPart):
             )
         ),
     ] = None
+    """as in `pool`."""
     predicted: Name | None = None
+    """as in `pool`."""
     score: Name | None = None
+    """as in `pool`."""
 
     @model_validator(mode="after")
     def _one_kind_of_prediction(self) -> "ModelPlan":

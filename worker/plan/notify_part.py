@@ -50,13 +50,13 @@ def _address(text: str, info: ValidationInfo) -> str:
 
 
 class NotifyPlan(PlanPart):
-    """One address that is told, and of what.
-
-    kind: `slack` for Slack and what understands its messages; `webhook` for signed JSON.
-    allow_private: also to addresses that are not on the public internet, and without TLS.
-    """
+    """One address that is told, and of what."""
 
     url: Annotated[Name, AfterValidator(_address)]
+    """who is told, one entry each: an address, or `${ASSAY_NOTIFY_…}`."""
     kind: Literal["slack", "webhook"] = "webhook"
+    """`slack` for Slack and what understands its messages; `webhook` for signed JSON."""
     on: Annotated[tuple[EventKind, ...], Field(min_length=1)] = ("decision", "stall", "failure")
+    """of what: `decision`, `stall`, `failure`, `report`."""
     allow_private: YesOrNo = False
+    """also an address that is not on the public internet, and without TLS."""

@@ -79,12 +79,20 @@ class PoolPlan(PlanPart):
     """Where the predictions are, what their columns mean, and how the pool is cut up."""
 
     predictions: FileAnywhere
+    """the file, relative to the plan, or its address (`s3://…`); see Kinds of predictions."""
     sites: dict[Name, FileAnywhere] | None = OPTIONAL
+    """several sites, from `predictions: {north: a.csv, south: b.csv}`; see below."""
     site: Name | None = OPTIONAL
+    """of several sites: the name of the column that says which one. Default: site."""
     project: Annotated[Whole, Field(ge=1)] | None = OPTIONAL
+    """in place of a file a Label Studio project that holds tasks and predictions; see below."""
     model_version: Name | None = OPTIONAL
+    """of a project: which predictions are assessed. Default: the only ones."""
     existing: Existing | None = OPTIONAL
+    """of a project: annotations that are there are `known` outcomes, or a `random` sample.
+    Default: known."""
     id: Name = "item_id"
+    """the column that names each item."""
     probabilities: Annotated[
         str | tuple[str, ...] | None,
         BeforeValidator(
@@ -96,11 +104,19 @@ class PoolPlan(PlanPart):
         ),
         AfterValidator(_probability_columns),
     ] = None
+    """the probability columns, or one list column;."""
     predicted: Name | None = None
+    """or these two: the column of the predicted class."""
     score: Name | None = None
+    """and that of its probability."""
     classes: Annotated[tuple[Name, ...] | None, AfterValidator(_classes)] = None
+    """the classes' names, in the order of the probabilities. Default: from the columns."""
     data: Annotated[dict[Name, Name], AfterValidator(_data)]
+    """what annotators see: key in the task → column."""
     strata: Annotated[Whole, Field(ge=1, le=1000)] = 1
+    """score strata inside every group. Default: 16 with the empirical prior and a finite
+    population (2 with `guarantee: anytime`), else 1; `metric: ece` in groups: 4 beside its bins
+    (1 with `guarantee: anytime`); `cost`, `confusion`: 1; to compare models by scores: 8."""
     groups: Annotated[
         str | tuple[str, ...],
         BeforeValidator(
@@ -111,7 +127,10 @@ class PoolPlan(PlanPart):
         ),
         AfterValidator(_groups_beside_the_plan),
     ] = "predicted_class"
+    """`predicted_class`, `score_bin(10)`, `equal_mass_bin(10)`, `superclass(map.csv)`, a column,
+    or a list of these for their product."""
     parents: Annotated[str | None, AfterValidator(_parents_beside_the_plan)] = OPTIONAL
+    """what groups lie within: `superclass(map.csv)`, or a column such as `site`; see below."""
 
     @property
     def parent_factor(self) -> GroupBy | None:

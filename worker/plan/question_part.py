@@ -79,29 +79,46 @@ class QuestionPlan(PlanPart):
     """What the assessment is to find out about the groups."""
 
     task: Task
+    """`identify` the extreme groups, `compare` pairs, `estimate` all; `evaluate`: tasks without a
+    single truth, see below."""
     metric: Metric = "accuracy"
+    """`accuracy`, `bias`, `ece`, `cost`, `confusion`, `tpr`; see below."""
     which: Literal["lowest", "highest"] = "lowest"
+    """the `lowest` or the `highest` groups. Default: lowest; `bias`, `ece`, `cost`: highest."""
     top: Annotated[Whole, Field(ge=1)] = 1
+    """how many groups."""
     compare: Annotated[
         Pairs | Literal["all"] | None, BeforeValidator(_pairs), AfterValidator(_different)
     ] = None
+    """`[a, b]`, a list of pairs, or `all`."""
     tolerance: Annotated[Number, Field(ge=0)] = 0.0
-    # name so many groups, among which the `top` are; None: the `top` themselves
+    """groups closer than this count as equal (in the unit of the metric)."""
     shortlist: Annotated[Whole, Field(ge=1)] | None = OPTIONAL
+    """identify: name so many groups, among which the answer is; where two are nearly tied far
+    fewer labels decide."""
     bins: Annotated[int | str | None, BeforeValidator(_bins)] = None
+    """`ece` in groups that are no score bins: `10` equal-width bins, or `equal_mass(10)`.
+    Default: 10."""
     costs: Annotated[str | None, BeforeValidator(_costs)] = None
+    """`cost`: a CSV (rows: true class, columns: predicted), or `human` or `superclass`."""
     cost_ratio: Annotated[Number, Field(gt=0)] | None = None
+    """`human`, `superclass`: how much dearer the grave errors are. Default: 10."""
     superclasses: FileAnywhere | None = None
+    """`superclass`, `human`: a CSV with the columns `class` and `superclass`."""
     people: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
+    """`human`: the classes that are a person. Default: those of the superclass `people`."""
     positive: Name | None = None
-    # which models are compared, and in what; only with several models
+    """`tpr`: the class to be found."""
     models: Annotated[tuple[Name, ...], Field(min_length=2)] | None = OPTIONAL
+    """with several models: which ones are compared, pair by pair. Default: all."""
     where: Literal["overall", "groups", "both"] | None = OPTIONAL
-    # of what is asked: `parents` of the pool's groups; None: of the groups themselves
+    """with several models: compared `overall`, in the `groups` of a column, or `both`. Default:
+    overall."""
     level: Annotated[
         Literal["parents"] | None,
         BeforeValidator(lambda value: None if value == "groups" else value),
     ] = OPTIONAL
+    """`groups`, or `parents`: what is asked about. Default: groups."""
 
     @property
     def bin_factor(self) -> GroupBy | None:

@@ -21,17 +21,25 @@ class QueuePlan(PlanPart):
     """How items reach the annotators."""
 
     look_ahead: Annotated[Whole, Field(ge=1)] = 3
+    """open tasks for every active annotator."""
     mode: Literal["import", "prioritise"] = "import"
+    """`import` tasks, or `prioritise` those of `pool.project` where they are."""
 
 
 class LabelStudioPlan(PlanPart):
     """Where Label Studio is and which project is used; the token is in the environment."""
 
     url: Annotated[Name, AfterValidator(_web_address)] | None = None
+    """which server; a token goes to its own one only:
+    [deploying](../../deploy/README.md#settings). Default: `LABEL_STUDIO_URL`."""
     project: Annotated[Literal["new"] | Whole, Field(union_mode="left_to_right")] = "new"
+    """`new`, or the number of an empty project."""
     title: Name | None = None
+    """of a new project."""
     config: FilePath | None = None
+    """of a new project: an XML file. Default: made from the classes."""
     instruction: str | None = None
+    """of a new project: what annotators read."""
 
     @field_validator("project", mode="before")
     @classmethod

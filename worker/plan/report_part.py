@@ -66,16 +66,16 @@ def _zone(name: str) -> str:
 
 
 class ReportPlan(PlanPart):
-    """When reports are made by themselves, and where they are kept.
-
-    every: an interval from the start on, or `cron: ` and five fields in `timezone`; None: never.
-    to: a folder; None: the assessment's own.
-    keep: so many of the newest reports stay.
-    names: whether a report names the annotators.
-    """
+    """When reports are made by themselves, and where they are kept."""
 
     every: Annotated[str, BeforeValidator(_every)] | None = None
+    """a report by itself: `1h` (`30m`, `2d`, `1w`), or a cron line: `"cron: 0 7 * * 1"` is
+    Mondays at seven. Default: never."""
     to: FilePath | None = None
+    """the folder of the reports. Default: beside the decision."""
     keep: Annotated[Whole, Field(ge=1)] = 30
+    """how many of the newest stay."""
     names: YesOrNo = False
+    """whether a report says which annotator is who."""
     timezone: Annotated[Name, AfterValidator(_zone)] = "UTC"
+    """of cron lines and days."""

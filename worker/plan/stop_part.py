@@ -27,14 +27,18 @@ class MrrRule(PlanPart):
     """Stop when P(mean reciprocal rank >= threshold) >= confidence."""
 
     threshold: Annotated[Number, Field(gt=0, le=1)] = 0.99
+    """identify: the mean reciprocal rank that the answer must reach."""
     confidence: Share = 0.95
+    """with this probability."""
 
 
 class RopeRule(PlanPart):
     """Stop when every pair's difference is below, within or above ±epsilon with confidence."""
 
     epsilon: Annotated[Number, Field(ge=0)] = 0.05
+    """compare: a difference that does not matter. Default: 0.05; of models 0.01."""
     confidence: Share = 0.95
+    """every pair needs this probability."""
 
 
 class StopPlan(PlanPart):
@@ -46,11 +50,21 @@ class StopPlan(PlanPart):
     mrr: MrrRule | None = None
     rope: RopeRule | None = None
     rmse: Positive | None = None
+    """estimate: the expected root mean squared error; of a pool's ECE also if the classifier
+    should not be calibrated. Default: 0.02."""
     width: Positive | None = None
+    """estimate: the width of the widest 95% interval; of a pool's ECE as above. Default:
+    `anytime`: 0.1; `evaluate`: 0.02."""
     guarantee: Literal["posterior", "anytime"] = "posterior"
+    """`posterior` or `anytime`: [what a decision says](../findings/README.md)."""
     budget: Annotated[Whole, Field(ge=1)] | None = None
+    """end after so many labels in any case (inconclusive)."""
     min_per_group: Annotated[Whole, Field(ge=0)] = 0
+    """labels that every group in question needs before the rule may hold (or all of its items)."""
     looks: Annotated[Whole, Field(ge=1)] = 1
+    """at how many looks running the rule must hold with the same finding; a look is every 10%
+    more labels, and at least four. Default: 2; for `rmse` and `width` 3; with `guarantee:
+    anytime` 1."""
 
     @property
     def rules(self) -> tuple[RuleKind, ...]:
