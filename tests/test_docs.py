@@ -56,6 +56,36 @@ def test_no_setting_is_read_that_is_not_documented():
     assert undocumented <= {"XDG_CACHE_HOME"}
 
 
+def commands_named() -> list[tuple[str, str]]:
+    """File and text of every `assay ...` that stands in backquotes or begins a line of a block."""
+    found = set()
+    for path in DOCUMENTS:
+        text = path.read_text(encoding="utf-8")
+        said = re.findall(r"(?:`|^(?:as_)?)assay ([a-z][^`\n#|]*)", text, flags=re.MULTILINE)
+        found |= {(str(path.relative_to(ROOT)), one.strip()) for one in said}
+    return sorted(found)
+
+
+@pytest.mark.parametrize(("document", "said"), commands_named())
+def test_every_command_that_a_document_names_is_there_with_its_options(document, said):
+    name, *words = said.split()
+    assert name in cli.commands, f"{document} names `assay {said}`"
+    options = {o for p in cli.commands[name].params for o in (*p.opts, *p.secondary_opts)}
+    named = {word.strip("[]").partition("=")[0] for word in words if word.startswith(("-", "[-"))}
+    assert named <= options, f"{document} names `assay {said}`"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_target_that_a_document_names_is_there(path):
+    named = set(
+        re.findall(r"(?:`|^)make ([a-z-]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    targets = re.findall(
+        r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert named <= {*targets}
+
+
 def test_the_readme_is_short():
     assert len(README.splitlines()) <= 200
 
