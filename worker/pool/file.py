@@ -159,11 +159,9 @@ class Pool:
         )
 
     def next_row(self, cell: int, left: int) -> int:
-        """Return the row of the item that a cell offers next; a cell's known items are its first.
+        """Return the row that a cell offers next, of which so many items were not offered yet.
 
-        Args:
-            cell: -1 for the gold items, which follow the pool.
-            left: how many of its items, 1 or more, were not offered yet.
+        The gold items, cell -1, follow the pool; the known items of a cell are its first ones.
         """
         if cell < 0:
             return self.n_items + len(self.gold) - left
@@ -184,18 +182,13 @@ class Pool:
             for place in np.flatnonzero(is_asked).tolist():
                 found[ids[place].as_py()] = start + place
         asked = set(wanted.to_pylist())
-        gold = {
-            known.item_id: self.n_items + at
-            for at, known in enumerate(self.gold)
-            if known.item_id in asked
-        }
-        return found | gold
+        gold = enumerate(self.gold, start=self.n_items)
+        return found | {known.item_id: row for row, known in gold if known.item_id in asked}
 
     def empty_groups(self) -> tuple[str, ...]:
         """Return the names of the groups without items."""
-        return tuple(
-            name for name, size in zip(self.group_names, self.group_size, strict=True) if not size
-        )
+        sizes = zip(self.group_names, self.group_size, strict=True)
+        return tuple(name for name, size in sizes if not size)
 
 
 def open_pool(
@@ -249,8 +242,7 @@ def open_pool(
     if not is_known:
         raise PoolChanged(
             f"{path}: the compiled pool has format {version}, but this release reads "
-            f"{ONE_BLOCK} and {SEVERAL_BLOCKS}; finish the assessment with the release that began "
-            "it"
+            f"{ONE_BLOCK} and {SEVERAL_BLOCKS}; finish it with the release that began it"
         )
     if not is_whole:
         raise PoolChanged(f"{path}: {_DAMAGED}")

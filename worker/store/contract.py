@@ -115,6 +115,10 @@ class Standing:
     notes: Mapping[str, str] = field(default_factory=dict)  # cursor and other small facts
 
 
+# The items of tasks, the records of items, the notes.
+Stored = tuple[dict[int, str], dict[str, str], dict[str, str]]
+
+
 class Ledger(Protocol):
     """The state of one assessment."""
 
@@ -147,9 +151,7 @@ class Ledger(Protocol):
     def items_of(self, tasks: Sequence[int]) -> dict[int, str]:
         """Which item each of the known ones among `tasks` shows."""
 
-    def known(
-        self, tasks: Sequence[int], items: Sequence[str]
-    ) -> tuple[dict[int, str], dict[str, str], dict[str, str]]:
+    def known(self, tasks: Sequence[int], items: Sequence[str]) -> Stored:
         """`items_of`, `records` and `notes` in one trip."""
 
     def mark_foreign(self, tasks: Mapping[int, str]) -> None:

@@ -16,6 +16,7 @@ from worker.store.contract import (
     Header,
     Standing,
     Status,
+    Stored,
     task_from,
     unsettled_from,
 )
@@ -90,11 +91,8 @@ class MemoryLedger:
         known = self.tasks()
         return {task: known[task][3] for task in tasks if task in known}
 
-    def known(
-        self, tasks: Sequence[int], items: Sequence[str]
-    ) -> tuple[dict[int, str], dict[str, str], dict[str, str]]:
-        with self._lock:
-            return self.items_of(tasks), self.records(items), self.notes()
+    def known(self, tasks: Sequence[int], items: Sequence[str]) -> Stored:
+        return self.items_of(tasks), self.records(items), self.notes()
 
     def mark_foreign(self, tasks: Mapping[int, str]) -> None:
         with self._lock:
@@ -117,9 +115,8 @@ class MemoryLedger:
                     self._edit(edit.verb, edit.hash, edit.key, edit.value)
                 if change.note:
                     self._revision += 1
-                    self._changes.append(
-                        json.dumps({"revision": self._revision, **json.loads(change.note)})
-                    )
+                    told = {"revision": self._revision, **json.loads(change.note)}
+                    self._changes.append(json.dumps(told))
         return conflicts
 
     def _edit(self, verb: str, name: str, key: str, value: str | int) -> None:

@@ -21,6 +21,7 @@ from worker.store.contract import (
     Header,
     Standing,
     Status,
+    Stored,
     task_from,
     unsettled_from,
     whole,
@@ -147,9 +148,7 @@ class ValkeyLedger:
     def items_of(self, tasks: Sequence[int]) -> dict[int, str]:
         return self.known(tasks, ())[0]
 
-    def known(
-        self, tasks: Sequence[int], items: Sequence[str]
-    ) -> tuple[dict[int, str], dict[str, str], dict[str, str]]:
+    def known(self, tasks: Sequence[int], items: Sequence[str]) -> Stored:
         with self._db.pipeline(transaction=False) as pipe:
             pipe.hgetall(self._key("notes"))
             if tasks:
