@@ -18,8 +18,8 @@ class GoldPlan(PlanPart):
     """Items whose class is known, mixed into the queue to see how good the annotators are."""
 
     items: FileAnywhere
-    """items whose class is known, mixed into the queue: a file with the columns of `pool.id` and
-    `pool.data`, and `label`; none of them is among the predictions."""
+    """items whose class is known, mixed into the queue: CSV, JSONL or Parquet with the columns of
+    `pool.id` and `pool.data`, and `label`; none of them is among the predictions."""
     rate: Annotated[Number, Field(gt=0, le=0.5)] = 0.05
     """the share of gold items in the queue."""
 

@@ -20,9 +20,9 @@ class ScalePlan(PlanPart):
     low: Whole | None = None
     """ratings are whole numbers, each a class: the least."""
     high: Whole | None = None
-    """and the greatest."""
+    """ratings are whole numbers, each a class: the greatest."""
     edges: tuple[Number, ...] | None = None
-    """or ratings become classes between these edges."""
+    """in place of `low` and `high`: ratings become classes between these edges."""
 
     @property
     def scale(self) -> Scale:
@@ -57,7 +57,7 @@ class EvaluatePlan(PlanPart):
     """`task: evaluate`, see below: a file with the votes of every item. Default: the annotations
     in Label Studio."""
     column: Name | None = None
-    """of that file, if it has one vote a row; else it has a column for each class."""
+    """the column of the votes in `evaluate.human`, if it has one a row; else one for each class."""
     scale: ScalePlan | None = None
     part: Name | None = None
     """a column of the predictions; each of its values (train, test) gets a fit of its own."""
@@ -66,11 +66,11 @@ class EvaluatePlan(PlanPart):
     measure: Literal["l2", "kl", "auc"] = "l2"
     """how far predictions are from votes: `l2`, `kl` or `auc`."""
     level: Annotated[Number, Field(gt=0, lt=1)] = 0.95
-    """of the intervals."""
+    """the level of the intervals."""
     sigma2: Annotated[Number, Field(gt=0)] = _USUAL.sigma2
     """`bnn`: the variance of its likelihood."""
     prior: Literal["normal", "uniform"] = _USUAL.prior
-    """`bnn`: of the weights, `normal` or `uniform`."""
+    """`bnn`: the prior of its weights, `normal` or `uniform`."""
     chains: Annotated[Whole, Field(ge=2)] = _USUAL.chains
     """`bnn`: so many chains."""
     warmup: Annotated[Whole, Field(ge=10)] = _USUAL.warmup
@@ -78,7 +78,7 @@ class EvaluatePlan(PlanPart):
     draws: Annotated[Whole, Field(ge=10)] = _USUAL.draws
     """`bnn`: draws of each."""
     folds: Annotated[Whole, BeforeValidator(_folds), Field(ge=0)] = 3
-    """of the experiment `fit`; 0: none."""
+    """how many folds the experiment `fit` makes; 0: none."""
     models: dict[Name, FilePath] = Field(default_factory=dict)
     """predictions files of further predictors, by their names."""
 

@@ -30,7 +30,7 @@ class ModelPlan(PlanPart):
     name: Name
     """several models, 2 to 8, are assessed with the same labels: the name of one; see below."""
     predictions: FilePath
-    """its file; items and groups are those of the first model's."""
+    """the file of one of several models; items and groups are those of the first one's."""
     id: Name | None = None
     """as in `pool`. Default: the pool's."""
     probabilities: Annotated[

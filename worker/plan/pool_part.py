@@ -104,11 +104,11 @@ class PoolPlan(PlanPart):
         ),
         AfterValidator(_probability_columns),
     ] = None
-    """the probability columns, or one list column;."""
+    """the columns of the classes' probabilities, or one list column."""
     predicted: Name | None = None
-    """or these two: the column of the predicted class."""
+    """in place of `pool.probabilities`: the column of the predicted class."""
     score: Name | None = None
-    """and that of its probability."""
+    """beside `pool.predicted`: the column of its probability."""
     classes: Annotated[tuple[Name, ...] | None, AfterValidator(_classes)] = None
     """the classes' names, in the order of the probabilities. Default: from the columns."""
     data: Annotated[dict[Name, Name], AfterValidator(_data)]

@@ -35,11 +35,11 @@ class LabelStudioPlan(PlanPart):
     project: Annotated[Literal["new"] | Whole, Field(union_mode="left_to_right")] = "new"
     """`new`, or the number of an empty project."""
     title: Name | None = None
-    """of a new project."""
+    """the title of a new project."""
     config: FilePath | None = None
-    """of a new project: an XML file. Default: made from the classes."""
+    """the labelling configuration of a new project, an XML file. Default: made from the classes."""
     instruction: str | None = None
-    """of a new project: what annotators read."""
+    """what annotators of a new project read."""
 
     @field_validator("project", mode="before")
     @classmethod

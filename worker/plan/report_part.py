@@ -74,8 +74,8 @@ class ReportPlan(PlanPart):
     to: FilePath | None = None
     """the folder of the reports. Default: beside the decision."""
     keep: Annotated[Whole, Field(ge=1)] = 30
-    """how many of the newest stay."""
+    """how many of the newest reports stay."""
     names: YesOrNo = False
     """whether a report says which annotator is who."""
     timezone: Annotated[Name, AfterValidator(_zone)] = "UTC"
-    """of cron lines and days."""
+    """the time zone of cron lines and days."""

@@ -29,7 +29,7 @@ class MrrRule(PlanPart):
     threshold: Annotated[Number, Field(gt=0, le=1)] = 0.99
     """identify: the mean reciprocal rank that the answer must reach."""
     confidence: Share = 0.95
-    """with this probability."""
+    """identify: the probability with which `stop.mrr.threshold` must be reached."""
 
 
 class RopeRule(PlanPart):
@@ -38,7 +38,7 @@ class RopeRule(PlanPart):
     epsilon: Annotated[Number, Field(ge=0)] = 0.05
     """compare: a difference that does not matter. Default: 0.05; of models 0.01."""
     confidence: Share = 0.95
-    """every pair needs this probability."""
+    """compare: the probability that every pair needs."""
 
 
 class StopPlan(PlanPart):
@@ -53,7 +53,7 @@ class StopPlan(PlanPart):
     """estimate: the expected root mean squared error; of a pool's ECE also if the classifier
     should not be calibrated. Default: 0.02."""
     width: Positive | None = None
-    """estimate: the width of the widest 95% interval; of a pool's ECE as above. Default:
+    """estimate: the width of the widest 95% interval; of a pool's ECE as `stop.rmse`. Default:
     `anytime`: 0.1; `evaluate`: 0.02."""
     guarantee: Literal["posterior", "anytime"] = "posterior"
     """`posterior` or `anytime`: [what a decision says](../findings/README.md)."""
