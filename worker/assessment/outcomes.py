@@ -58,16 +58,8 @@ class Outcomes:
         """(C, L) whether there is such a kind of error in the cell."""
         return self.n_classes > 0
 
-    def of(self, predicted: int, label: int) -> int:
-        """The outcome of an item; `label` is the index of its class, K if it is none of them."""
-        if self.said is not None:
-            return int(self.of_each(np.array([predicted]), np.array([label]))[0])
-        if predicted == label:
-            return 0
-        return int(self.kind[predicted, min(label, len(self.classes))]) + 1
-
     def of_each(self, predicted: Ints, label: Ints) -> Ints:
-        """(N,) the outcomes of many items."""
+        """(N,) the outcomes of items; a label is the index of its class, K if it has none."""
         if self.said is not None:
             said = self.said[predicted]
             is_right = said == label[:, None]
