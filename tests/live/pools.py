@@ -192,10 +192,28 @@ def kept_tally(service: Service, trial: Trial) -> Counter[tuple[str, str]]:
     return counts
 
 
-def assert_no_item_twice(studio: LabelStudioServer, project: int, items: set[str]) -> None:
-    """Every one of `items` has exactly one task, and no other item has any."""
-    shown = Counter(task["data"]["item_id"] for task in all_tasks(studio, project))
-    assert shown == Counter(items)
+def assert_no_item_twice(
+    service: Service, studio: LabelStudioServer, assessment: str, project: int
+) -> None:
+    """Every claimed item has exactly one task, and no other item has any.
+
+    Asked at a moment when no import is under way: the queue is filled beside whoever looks.
+    """
+
+    def at_rest() -> tuple[set[str], Counter[str]] | None:
+        claimed = service.records(assessment)
+        shown = shown_items(studio, project)
+        is_same = claimed.keys() == service.records(assessment).keys()
+        is_there = all(record.tasks for record in claimed.values())
+        return (set(claimed), shown) if is_same and is_there else None
+
+    claimed, shown = eventually(at_rest)
+    assert shown == Counter(claimed)
+
+
+def shown_items(studio: LabelStudioServer, project: int) -> Counter[str]:
+    """How many tasks there are of each item, by Label Studio."""
+    return Counter(task["data"]["item_id"] for task in all_tasks(studio, project))
 
 
 def _get(studio: LabelStudioServer, path: str) -> Any:

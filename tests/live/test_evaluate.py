@@ -67,7 +67,7 @@ def test_three_people_rate_films_until_the_distance_is_known(
     }
     assert kept == expected
     assert max(sum(votes.values()) for votes in kept.values()) == N_PEOPLE
-    assert_no_item_twice(label_studio, project, set(running.records(name)))
+    assert_no_item_twice(running, label_studio, name, project)
     assert running.json("replay", name)["is_equal"] is True
     zero_mean = ("--experiment", "uncertainty", "--evaluator", "zero-mean-ndod")
     found = running.json("evaluate", str(plan), *zero_mean)

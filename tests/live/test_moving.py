@@ -64,6 +64,6 @@ def test_an_exported_assessment_goes_on_elsewhere_with_everything_that_was_kept(
         eventually(lambda: there.status(name)["status"] == "stopped")
         assert there.labels(name) == 9
         assert_tally_is_label_studios(there, label_studio, trial, project)
-        assert_no_item_twice(label_studio, project, set(there.records(name)))
+        assert_no_item_twice(there, label_studio, name, project)
         assert there.json("replay", name)["is_equal"] is True
         assert there.decision_file(name)["labels"] == 9

@@ -263,8 +263,7 @@ def test_several_assessments_share_two_workers_and_do_not_meet(
     for trial, project in zip(trials, projects, strict=True):
         label_until_stopped(running, trial, project, ada)
         assert_tally_is_label_studios(running, label_studio, trial, project)
-        claimed = set(running.records(trial.assessment))
-        assert_no_item_twice(label_studio, project, claimed)
+        assert_no_item_twice(running, label_studio, trial.assessment, project)
     assert {"worker-1", "worker-2"} <= set(running.pids())
     listed = {one["assessment"]: one["status"] for one in running.json("status")}
     assert {listed[trial.assessment] for trial in trials} == {"stopped"}
