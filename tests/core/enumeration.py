@@ -163,13 +163,15 @@ def expected_drop(b, c, n_quadrature=N_QUADRATURE):
 
 
 @st.composite
-def beliefs(draw_one, kind, population=None, max_size=3, n_nodes=(1, 3), n_kinds=(1, 2)):
-    """Two or three groups of one to three cells with labels, for any metric."""
+def beliefs(
+    draw_one, kind, population=None, max_size=3, n_nodes=(1, 3), n_kinds=(1, 2), n_groups=(1, 2)
+):
+    """One or two groups of one to three cells with labels, for any metric."""
     population = population or draw_one(st.sampled_from(["finite", "infinite"]))
     n_nodes = draw_one(st.sampled_from(n_nodes))
     has_errors = kind in ("cost", "confusion", "tpr")
     n_kinds = 2 if kind == "tpr" else draw_one(st.sampled_from(n_kinds))
-    cells = [draw_one(st.integers(1, 3)) for _ in range(draw_one(st.integers(1, 2)))]
+    cells = [draw_one(st.integers(1, 3)) for _ in range(draw_one(st.sampled_from(n_groups)))]
     group = np.repeat(np.arange(len(cells)) * 2, cells)  # an empty group between
     size, right, errors = [], [], []
     for _ in group:

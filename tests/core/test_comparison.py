@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -125,14 +125,14 @@ def test_a_label_is_not_expected_to_lower_lambda_under_the_predictive(first, sec
 @settings(max_examples=40)
 @given(data=st.data())
 def test_lookahead_knows_what_a_label_says_of_the_node_that_strata_share(kind, data):
-    b = data.draw(beliefs(kind, population="finite", max_size=4, n_nodes=(1, 3)))
-    groups = np.unique(b.group)
-    cells = [data.draw(st.sampled_from(np.flatnonzero(b.group == g).tolist())) for g in groups]
-    theta, pair = np.full(b.group.size, 0.3), (int(groups[0]), int(groups[-1]))
-    assume(len(groups) == 2 and unlabelled(b)[cells].all())
-    found = lookahead(b, *pair, 0.1, theta, (cells[0], cells[1]))
-    for cell, value in zip(cells, found, strict=True):
-        right, wrong = (max(region(labelled(b, cell, z), *pair, 0.1)) for z in (0, 1))
+    b = data.draw(beliefs(kind, population="finite", max_size=4, n_groups=(2,)))
+    groups, theta = np.unique(b.group).tolist(), np.full(b.group.size, 0.3)
+    open_cells = [np.flatnonzero((b.group == g) & (unlabelled(b) > 0)).tolist() for g in groups]
+    first, second = (data.draw(st.sampled_from(of)) if of else None for of in open_cells)
+    found = lookahead(b, *groups, 0.1, theta, (first, second))
+    for cell, value in zip((first, second), found, strict=True):
+        after = [b] * 2 if cell is None else [labelled(b, cell, outcome) for outcome in (0, 1)]
+        right, wrong = (max(region(of, *groups, 0.1)) for of in after)
         assert value == pytest.approx(0.3 * right + 0.7 * wrong, abs=1e-11)
 
 

@@ -23,7 +23,7 @@ _FFT_NOISE = 1e-15  # what a Fourier transform leaves where there is nothing
 _DIRECT_WORK = 1 << 22  # multiplications; above, the Fourier transform is faster
 _LARGEST_RATIO = 1e9  # of neighbours; so many as are short multiply to what a float can hold
 _SHORT = 32  # numbers; few among zeros are transformed sooner by their definition
-_BLOCK = 1 << 20  # numbers transformed at once
+_BLOCK = 1 << 18  # numbers transformed at once: they stay in the processor's own memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,16 +119,18 @@ def mixed_laws(
         weight: (G, U).
     """
     n_items = np.bincount(of, weights=left).astype(np.int64)
-    lengths = np.array([_length(n) for n in range(int(n_items.max()) + 1)])[n_items]
+    begin = np.searchsorted(of, np.arange(len(weight) + 1))
+    lengths = np.array([_length(n) for n in n_items.tolist()])
     laws: dict[int, CountLaw] = {}
     for length in np.unique(lengths):
         alike = np.flatnonzero(lengths == length)
-        most = int(np.bincount(of, minlength=len(weight))[alike].max()) * weight.shape[1]
-        for block in np.array_split(alike, -(-alike.size * most * int(length) // _BLOCK)):
+        most = int(np.diff(begin)[alike].max()) * weight.shape[1]
+        n_blocks = min(alike.size, -(-alike.size * most * int(length) // _BLOCK))
+        for block in np.array_split(alike, n_blocks):
             own = np.isin(of, block)
-            begin = np.flatnonzero(np.diff(of[own], prepend=-1))
             spectra = _spectra(left[own], a[own], b[own], int(n_items[block].max()))
-            products = np.multiply.reduceat(spectra, begin, axis=0)
+            rows = np.split(spectra, np.cumsum(np.diff(begin)[block])[:-1])
+            products = np.stack([row.prod(axis=0) for row in rows])
             mixture = (weight[block, :, None] * products).sum(axis=1)
             pmfs = fft.irfft(mixture, int(length))
             laws |= zip(block.tolist(), _laws_of_rows(pmfs, n_items[block]), strict=True)
@@ -181,12 +183,12 @@ def mixed_laws_after(
 
 def _spectra(left: NDArray[np.int64], a: Floats, b: Floats, n_items: int) -> NDArray[np.complex128]:
     """(c, U, F) Fourier transforms of the cells' laws, long enough for a sum up to `n_items`."""
-    pmfs = beta_binomials(np.repeat(left, a.shape[1]), a.ravel(), b.ravel())
-    if pmfs.shape[1] <= _SHORT:
-        spectra = (pmfs @ _waves(pmfs.shape[1], _length(n_items))).view(np.complex128)
-    else:
-        spectra = fft.rfft(pmfs, _length(n_items))
-    return spectra.reshape(*a.shape, -1)
+    pmfs = beta_binomials(left[:, None], a, b)
+    length, n = _length(n_items), pmfs.shape[-1]
+    if n > _SHORT:
+        return fft.rfft(pmfs, length)
+    rows = pmfs.reshape(-1, n) @ _waves(n, length)
+    return rows.view(np.complex128).reshape(*a.shape, -1)
 
 
 @lru_cache(maxsize=64)
@@ -207,20 +209,25 @@ def _length(n_items: int) -> int:
 
 
 def beta_binomials(n_items: NDArray[np.int64], a: Floats, b: Floats) -> Floats:
-    """(J, max(n_items) + 1) probabilities, a law a row; 0 beyond a row's own items."""
+    """(..., max(n_items) + 1) probabilities, a law a row; 0 beyond a row's own items.
+
+    Args:
+        n_items: as `a` and `b`, or one for several of them.
+        a, b: (...) > 0.
+    """
     k = np.arange(int(n_items.max()), dtype=np.float64)
-    rest = n_items[:, None] - k
-    ratios = np.maximum(rest, 0) * (a[:, None] + k)
-    ratios /= (k + 1) * (b[:, None] + np.maximum(rest, 1) - 1)
-    pmfs = np.ones((n_items.size, k.size + 1))
+    rest = n_items[..., None] - k
+    ratios = (a[..., None] + k) * (np.maximum(rest, 0) / (k + 1))
+    ratios /= b[..., None] + (np.maximum(rest, 1) - 1)
+    pmfs = np.ones((*a.shape, k.size + 1))
     if k.size < _SHORT and ratios.max(initial=0.0) < _LARGEST_RATIO:
-        np.cumprod(ratios, axis=1, out=pmfs[:, 1:])
+        np.cumprod(ratios, axis=-1, out=pmfs[..., 1:])
     else:
         with np.errstate(divide="ignore"):
-            np.cumsum(np.log(ratios), axis=1, out=pmfs[:, 1:])
-        pmfs[:, 0] = 0.0
-        np.exp(pmfs - pmfs.max(axis=1, keepdims=True), out=pmfs)
-    pmfs /= pmfs.sum(axis=1, keepdims=True)
+            np.cumsum(np.log(ratios), axis=-1, out=pmfs[..., 1:])
+        pmfs[..., 0] = 0.0
+        np.exp(pmfs - pmfs.max(axis=-1, keepdims=True), out=pmfs)
+    pmfs /= pmfs.sum(axis=-1, keepdims=True)
     return pmfs
 
 
