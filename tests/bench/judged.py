@@ -9,7 +9,7 @@ from tests.bench.measuring import line, say
 from tests.bench.paper.data import folder
 from tests.core.soft_labels.people import Pool, narrowest, replay
 from tests.core.soft_labels.people import subjective as broad
-from worker.assessment.judging import gauge_of
+from worker.assessment.soft_labels import gauge_of
 from worker.core.soft_labels.known import Gauge
 
 REPLAYS, STRATA = 40, 16

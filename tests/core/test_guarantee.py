@@ -67,7 +67,7 @@ def choose(b, question, left=None, pending=None, lost=None, seed=0, on=None):
     pending, lost = (nothing(b) if n is None else np.array(n) for n in (pending, lost))
     left = unlabelled(b) - pending - lost if left is None else np.array(left)
     rng = np.random.default_rng(seed)
-    return blocking(b, question, left, pending, rng, lost=lost, guard=on or guard(b))
+    return blocking(b, question, left, pending, rng, guard=on or guard(b))
 
 
 def test_a_finding_is_claimed_when_no_truth_that_is_left_contradicts_it():
@@ -262,7 +262,7 @@ def run(b, guard, truth, question, seed, look=1, slow=None):
                 return b, chosen
         left = b.size - claimed
         if left.any():
-            cell = blocking(b, question, left, open_items, rng, lost=nothing(b), guard=guard).cell
+            cell = blocking(b, question, left, open_items, rng, guard=guard).cell
             pending.append((cell, int(order[cell][claimed[cell]])))
             claimed[cell] += 1
         still = []

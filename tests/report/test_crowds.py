@@ -339,7 +339,7 @@ def test_ratings_agree_by_their_order_and_not_by_that_of_the_pool_s_classes() ->
 def test_who_answers_an_item_again_has_one_label_there() -> None:
     record = judged(1, (7, "cat"), (7, "dog"), (7, "dog"), (8, "cat"))
     plan = SimpleNamespace(annotation=SimpleNamespace(gold=None))
-    work = SimpleNamespace(plan=plan, rules=Rules("first", 2, 2), judging=None)
+    work = SimpleNamespace(plan=plan, rules=Rules("first", 2, 2), soft_labels=None)
     work.votes = lambda tally: None
     again, once = annotators(work, {}, [record], called([record], ()))
     assert (again.labels, again.shared, again.agreement) == (1, 1, 1.0)

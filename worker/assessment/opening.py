@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from connector.shown import fingerprint
-from worker.assessment import continuing
+from worker.assessment import believing, continuing
 from worker.assessment.assessment import Assessment
-from worker.assessment.believing import first_belief
-from worker.assessment.judging import judged, judging
-from worker.assessment.outcomes import Begun, begun_with, outcomes
+from worker.assessment.crowd import Crowd
+from worker.assessment.kind import Kind
+from worker.assessment.outcomes import Begun, Outcomes, begun_with, outcomes
 from worker.assessment.several import several
+from worker.assessment.single import Single
+from worker.assessment.soft_labels import soft_labels
 from worker.core.confidence_sequences.bands import forecast, foreseen
 from worker.core.confidence_sequences.guarantee import Guard
 from worker.core.questions.question import Question, StopRule
@@ -20,6 +22,7 @@ from worker.core.strategies import STRATEGIES
 from worker.plan import Plan, stored_plan
 from worker.pool import Pool, compared_pairs, fetch_pool, open_pool
 from worker.store import Header
+from worker.store.rules import Rules
 from worker.store.settings import read_settings
 
 _BAND_CONFIDENCE = 0.95  # of bands whose width is the rule: it names no confidence itself
@@ -28,18 +31,13 @@ _BAND_CONFIDENCE = 0.95  # of bands whose width is the rule: it names no confide
 def assess(plan: Plan, pool: Pool) -> Assessment:
     """Join a plan with its compiled pool."""
     meaning = outcomes(plan, pool)
-    by_votes = judging(plan, pool)
-    begin = first_belief if pool.since is None else continuing.first_belief
     begun = begun_with(pool, meaning)
-    models = several(plan, pool)
-    if models is not None:
-        first = models.first
-    else:
-        first = begin(plan, pool, meaning) if by_votes is None else judged({}, plan, pool, by_votes)
+    rules = replace(plan.annotation.rules, shown=_shown_by(pool))
+    kind = _kind(plan, pool, meaning, begun, rules)
     return Assessment(
         plan=plan,
         pool=pool,
-        question=_question(plan, pool) if models is None else models.question,
+        question=kind.question,
         rule=StopRule(
             plan.stop.kind,
             plan.stop.target,
@@ -49,13 +47,21 @@ def assess(plan: Plan, pool: Pool) -> Assessment:
         ),
         strategy=STRATEGIES[plan.strategy],
         meaning=meaning,
-        rules=replace(plan.annotation.rules, shown=_shown_by(pool)),
-        first=first,
+        rules=rules,
         guard=_guard(plan, pool, begun),
-        judging=by_votes,
-        begun=begun,
-        several=models,
+        kind=kind,
     )
+
+
+def _kind(plan: Plan, pool: Pool, meaning: Outcomes, begun: Begun, rules: Rules) -> Kind:
+    if plan.models is not None:
+        return several(plan, pool, meaning)
+    if plan.evaluate is not None:
+        return soft_labels(plan, pool)
+    prior = believing if pool.since is None else continuing
+    own = plan, pool, _question(plan, pool), prior.first_belief(plan, pool, meaning)
+    single = Single(*own, meaning, begun, prior.fitted)
+    return single if rules.kind == "first" else Crowd(*own, single, rules)
 
 
 def _shown_by(pool: Pool) -> Callable[[int], str]:
@@ -97,12 +103,12 @@ def pool_of(header: Header, pools: Path) -> Path:
     return path
 
 
-def _guard(plan: Plan, pool: Pool, begun: Begun | None) -> Guard | None:
+def _guard(plan: Plan, pool: Pool, begun: Begun) -> Guard | None:
     if plan.stop.guarantee == "posterior":
         return None
     confidence = plan.stop.confidence or _BAND_CONFIDENCE
     expected = forecast(pool.cell_mean_logit)
-    if begun is not None and not begun.is_sample:
+    if begun.all.any() and not begun.is_sample:
         expected = foreseen(expected, begun.all[:, 0], begun.all[:, 1:].sum(axis=1))
     return Guard(expected, 1 - confidence)
 
@@ -111,10 +117,8 @@ def _question(plan: Plan, pool: Pool) -> Question:
     asked = plan.question
     if asked.task == "compare":
         return Question("compare", pairs=compared_pairs(plan, pool), epsilon=plan.stop.target)
-    if asked.task == "evaluate":  # a distance is estimated; the greater, the worse
-        return Question("estimate", which="highest")
     return Question(
-        asked.task,
+        "identify" if asked.task == "identify" else "estimate",
         which=asked.which,
         top=asked.top,
         tolerance=asked.tolerance,

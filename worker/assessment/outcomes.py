@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.assessment.judging import metric_of
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.views import outcome_of_block
 from worker.core.stopping.schedule import fitted_at, stage
@@ -100,13 +99,20 @@ class Begun:
         return self.all - self.early
 
 
-def begun_with(pool: Pool, meaning: Outcomes) -> Begun | None:
-    """The labels that a pool begins with; None if there are none."""
+def begun_with(pool: Pool, meaning: Outcomes) -> Begun:
+    """The labels that a pool begins with."""
     if pool.known is None:
-        return None
+        none = np.zeros((pool.n_cells, 1 + max(meaning.n_kinds, 1)), dtype=np.int64)
+        return Begun(none, none, is_sample=False)
     found = count(pool.known.tally, meaning, pool.n_cells).all
     is_sample = pool.known.use == "random"
     return Begun(found, found if is_sample else np.zeros_like(found), is_sample)
+
+
+def metric_of(plan: Plan) -> Metric:
+    """What a belief about a measure of soft labels is of."""
+    assert plan.evaluate is not None, "asked for the task evaluate"
+    return Metric("measure", pooled=True, level=plan.evaluate.level)
 
 
 def outcomes(plan: Plan, pool: Pool) -> Outcomes:

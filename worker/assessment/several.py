@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment.offered import Offered, offered
-from worker.assessment.outcomes import Counts
+from worker.assessment.outcomes import Counts, Outcomes, count
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.counts import LawCache
 from worker.core.posterior.pooling import pooled
@@ -29,7 +30,7 @@ from worker.core.prior import empirical
 from worker.core.prior.hyperparameters import Covariate, Fit, Scores, unfitted
 from worker.core.prior.shared import Shared
 from worker.core.questions.question import Question
-from worker.core.strategies import Choice, NothingLeft
+from worker.core.strategies import STRATEGIES, Choice, NothingLeft, Strategy
 from worker.core.strategies.models import for_each
 from worker.core.strategies.ours import assay
 from worker.core.strategies.picking import any_item
@@ -62,8 +63,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Several:
-    """What several models make of a plan and its pool.
+    """Several models, a kind (`worker.assessment.kind`).
 
+    meaning: as of `outcomes`, by the codes of all models' classes.
     views: of the differences that are asked, one; else of each model's accuracy.
     names: of the groups of the belief: the differences and what they are held to, or each model's
         own groups. asked: the differences, in the order of their groups.
@@ -73,21 +75,45 @@ class Several:
 
     models: Models
     pool: Pool
+    meaning: Outcomes
     question: Question
     views: tuple[View, ...]
     names: tuple[str, ...]
     asked: tuple[Asked, ...]
     first: Belief
     scores: tuple[Scores, ...]
-    is_random: bool
     offered: Offered
+    # As of `single`.
+    _last: dict[bytes, Belief] = field(default_factory=dict, repr=False)
 
     @property
     def begins(self) -> tuple[int, ...]:
         """Where the groups of each model begin among the belief's, and their end."""
         return tuple(np.cumsum([0, *(view.n_groups for view in self.views)]).tolist())
 
-    def believe(self, counts: Counts, before: Belief | None = None) -> Belief:
+    @property
+    def beforehand(self) -> Ints:
+        """(C,) of the first view: there is no difference where two models agree."""
+        return np.where(self.views[0].cell < 0, self.views[0].size, 0)
+
+    def believe(self, tally: Mapping[str, int], seed: int) -> Belief:
+        counts = self._counts(tally)
+        early = counts.early.tobytes()
+        belief = self.believe_counts(counts, self._last.get(early))
+        self._last.clear()
+        self._last[early] = belief
+        return belief
+
+    def believed_at(self, tally: Mapping[str, int], stage: int, seed: int) -> Belief:
+        return self.believe_counts(self._counts(tally, before=stage))
+
+    def votes(self, tally: Mapping[str, int], seed: int) -> None:
+        return None
+
+    def _counts(self, tally: Mapping[str, int], before: int | None = None) -> Counts:
+        return count(tally, self.meaning, self.models.layout.size.size, before)
+
+    def believe_counts(self, counts: Counts, before: Belief | None = None) -> Belief:
         """The belief after a tally; from one before, what stays the same is not worked out anew."""
         n_labels = int(counts.all.sum())
         if self.asked:
@@ -133,7 +159,6 @@ class Several:
         return found
 
     def helpful(self, cells: Ints) -> Ints:
-        """(C,) of items in the pool's cells those that can tell something of what is asked."""
         if not self.asked:
             return cells
         # What is compared shares no cell, so that each helps as a whole or not at all.
@@ -141,23 +166,30 @@ class Several:
         is_helpful[self.views[0].cell[self.views[0].cell >= 0]] = True
         return np.where(is_helpful, cells, 0)
 
-    def choose(self, belief: Belief, left: Ints, pending: Ints, rng: np.random.Generator) -> Choice:
-        """The pool's cell of one claim."""
+    def choose(
+        self,
+        belief: Belief,
+        question: Question,
+        left: Ints,
+        pending: Ints,
+        rng: np.random.Generator,
+        strategy: Strategy,
+    ) -> Choice:
         helpful = self.helpful(left)
         if not helpful.any():
             raise NothingLeft("every item that could help is labelled, queued or withheld.")
-        if self.is_random:
+        if strategy is STRATEGIES["random"]:
             cell, numbers = any_item(helpful, rng), {}
         elif self.asked:
             (view,), (queue,) = (
                 self.views,
                 self.offered.queues((belief,), self.views, left, pending),
             )
-            choice = assay(belief, self.question, *queue, rng)
+            choice = assay(belief, question, *queue, rng)
             cell, numbers = int(view.cell[choice.cell]), choice.numbers
         else:
             queues = self.offered.queues(belief.parts, self.views, left, pending)
-            choice = for_each(belief.parts, self.views, queues, self.question, left, rng)
+            choice = for_each(belief.parts, self.views, queues, question, left, rng)
             cell, numbers = choice.cell, choice.numbers
         return Choice(cell, int(self.pool.cell_group[cell]), numbers)
 
@@ -180,16 +212,14 @@ def side_by_side(parts: tuple[Belief, ...], n_labels: int) -> Belief:
     )  # fmt: skip
 
 
-def several(plan: Plan, pool: Pool) -> Several | None:
-    """What several models make of a plan and its pool; None if there is one model."""
-    if plan.models is None or pool.models is None:
-        return None
-    if plan.question.task == "compare":
-        return _compared(plan, pool, pool.models)
-    return _identified(plan, pool, pool.models)
+def several(plan: Plan, pool: Pool, meaning: Outcomes) -> Several:
+    """What a plan with several models makes of its pool."""
+    assert pool.models is not None, "a pool of several models has them"
+    make = _compared if plan.question.task == "compare" else _identified
+    return make(plan, pool, meaning, pool.models)
 
 
-def _compared(plan: Plan, pool: Pool, models: Models) -> Several:
+def _compared(plan: Plan, pool: Pool, meaning: Outcomes, models: Models) -> Several:
     question, layout = plan.question, models.layout
     number = {name: m for m, name in enumerate(models.names)}
     among = [number[name] for name in question.models or models.names]
@@ -209,10 +239,9 @@ def _compared(plan: Plan, pool: Pool, models: Models) -> Several:
     filled = np.flatnonzero(np.bincount(view.group, view.size, view.n_groups)[:-1])
     pairs = tuple((int(g), len(asked)) for g in filled)
     return Several(
-        models, pool, Question("compare", pairs=pairs, epsilon=plan.stop.target), (view,),
+        models, pool, meaning, Question("compare", pairs=pairs, epsilon=plan.stop.target), (view,),
         (*(_named(models, one) for one in asked), NO_DIFFERENCE), tuple(asked),
-        replaced(believed_difference(view, common), n_labels=0), (),
-        plan.strategy == "random", offered(pool, models),
+        replaced(believed_difference(view, common), n_labels=0), (), offered(pool, models),
     )  # fmt: skip
 
 
@@ -221,7 +250,7 @@ def _named(models: Models, asked: Asked) -> str:
     return both if asked.group == ALL_ITEMS else f"{both} · {asked.group}"
 
 
-def _identified(plan: Plan, pool: Pool, models: Models) -> Several:
+def _identified(plan: Plan, pool: Pool, meaning: Outcomes, models: Models) -> Several:
     layout, parts, views, scores = models.layout, [], [], []
     for m in range(len(models.names)):
         view = of_model(layout, m, models.own[:, m], len(models.own_names[m]))
@@ -243,8 +272,8 @@ def _identified(plan: Plan, pool: Pool, models: Models) -> Several:
         "identify", asked.which, asked.top, tolerance=asked.tolerance, shortlist=asked.shortlist
     )
     return Several(
-        models, pool, question, tuple(views), names, (), side_by_side(tuple(parts), 0),
-        tuple(scores), plan.strategy == "random", offered(pool, models),
+        models, pool, meaning, question, tuple(views), names, (), side_by_side(tuple(parts), 0),
+        tuple(scores), offered(pool, models),
     )  # fmt: skip
 
 

@@ -82,7 +82,7 @@ def evaluate(
 def _live(plan: Plan) -> Frequencies:
     """The votes that the plan's own assessment has collected."""
     from worker.assessment import reopen
-    from worker.assessment.judging import collected
+    from worker.assessment.soft_labels import collected
     from worker.service.context import NoSuchAssessment
 
     with context_here() as context:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from connector.settings import project_page
+from worker.assessment.outcomes import outcomes
 from worker.assessment.several import several
 from worker.cli.doctor import Finding
 from worker.findings.annotating import waiting_text
@@ -117,7 +118,7 @@ def _printed(table: Table, more: int, what: str) -> str:
 def pool_text(plan: Plan, pool: Pool) -> str:
     """What `check` found, with every default that follows from other keys."""
     n_groups = len(pool.group_names) - len(pool.empty_groups())
-    models = several(plan, pool)
+    models = None if plan.models is None else several(plan, pool, outcomes(plan, pool))
     asked, stop = plan.question, plan.stop
     words = WORDS[plan.metric]
     question = {

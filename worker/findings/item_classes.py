@@ -32,7 +32,7 @@ def likeliest_classes(
     for record in records:
         if record.outcome is None:
             continue
-        if work.judging is not None:
+        if work.soft_labels is not None:
             _, said = frequencies(record.outcome)
             found[record.item] = min(said, key=lambda name: (-said[name], name))
         elif votes is None:

@@ -126,7 +126,7 @@ PUBLISHED: tuple[Published, ...] = (
     _of("what the predictions make of items for which most people chose a class", "interval",
         "report",
         "evaluation.predictors[].whole.confused[].{probability,share}.{mean,low,high}",
-        "tests/worker/assessment/test_judging.py"),
+        "tests/worker/assessment/test_soft_labels.py"),
     _of("the quality of an annotator", "interval",
         "report notebook", "annotators[].{quality,quality_low,quality_high}",
         "tests/core/crowd/test_quality.py", "tests/core/crowd/test_posterior.py"),

@@ -236,7 +236,7 @@ def _judged(
     work: Assessment, belief: Belief, tally: Mapping[str, int]
 ) -> tuple[PredictorExperiment | None, tuple[str, ...]]:
     """Of the task evaluate: how far predictions are from votes, and what is confused, in words."""
-    if work.judging is None:
+    if work.soft_labels is None:
         return None, ()
     # The evaluators are slow to load, and other tasks do not need them.
     from worker.report.judged import judged_so_far, sentences

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.assessment.judging import Judging, Votes, items_measured, votes_of_tally
+from worker.assessment.soft_labels import SoftLabels, Votes, votes_of_tally
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.summary import whole
 from worker.evaluator.experiments import Part, Predictor, PredictorExperiment
@@ -35,7 +35,7 @@ def judged_so_far(
     Groups with fewer than five such items are left out. None for other tasks, and before there are
     five.
     """
-    by = work.judging
+    by = work.soft_labels
     if by is None or belief.judged is None:
         return None
     votes = votes_of_tally(tally, work.pool)
@@ -44,7 +44,7 @@ def judged_so_far(
         return None
     of_cell = np.bincount(votes.cell, minlength=work.pool.n_cells)
     weight = (work.pool.cell_size / np.maximum(of_cell, 1))[votes.cell]
-    drawn = items_measured(votes, work.plan, by)
+    drawn = by.items_measured(votes)
     measure, level = MEASURES[work.plan.metric], belief.metric.level
     group = work.pool.cell_group[votes.cell]
     counts = np.bincount(group, minlength=len(work.pool.group_names))
@@ -98,7 +98,7 @@ def _part(
     drawn: Floats,
     weight: Floats,
     ends: tuple[float, float, float],
-    by: Judging,
+    by: SoftLabels,
     level: float,
 ) -> Part:
     """Some of the items. drawn: (R, n) equally likely measures of each; weight: (n,)."""

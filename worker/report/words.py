@@ -144,7 +144,7 @@ def question_text(work: Assessment) -> str:
         names = work.pool.group_names
         pairs = [listed([names[g1], names[g2]]) for g1, g2 in question.pairs or ()]
         return f"How do the {words.names} of {'; of '.join(pairs[:5])} compare?"
-    if work.judging is not None:
+    if work.soft_labels is not None:
         return f"How far are the predictions from what people say (mean {words.name})?"
     if work.meaning.metric.pooled:
         return "How large is the pool's expected calibration error?"
@@ -168,7 +168,7 @@ def rule_text(work: Assessment) -> str:
         )
     else:
         what = {"rmse": "the expected root mean squared error", "width": "the widest interval"}
-        asked = what[rule.kind] if work.judging is None else "the width of the mean's HPDI"
+        asked = what[rule.kind] if work.soft_labels is None else "the width of the mean's HPDI"
         text = f"Labelling ends when {asked} is {rule.target:g} or less"
     if stop.guarantee == "anytime":
         text += ", by bands that hold at any time and not by the posterior"
@@ -185,7 +185,7 @@ def progress_name(work: Assessment) -> str:
     """What the line of progress shows."""
     if work.rule.kind == "rmse":
         return "expected root mean squared error"
-    if work.judging is not None:
+    if work.soft_labels is not None:
         return f"width of the mean's {100 * work.meaning.metric.level:g}% interval"
     if work.rule.kind == "width":
         return "width of the widest interval"
@@ -246,7 +246,7 @@ def glossary(work: Assessment, shown: Sequence[str]) -> tuple[tuple[str, str], .
         "rmse": "root mean squared error",
     }
     used |= {by_metric.get(metric, ""), by_rule.get(work.rule.kind, "")}
-    if work.judging is not None:
+    if work.soft_labels is not None:
         used |= {"human frequencies", "HPDI"}
     used |= {"Dawid-Skene"} if work.rules.kind == "dawid-skene" else set()
     if metric != "confusion":

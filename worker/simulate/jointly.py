@@ -45,7 +45,7 @@ def jointly(assessment: Assessment, outcomes: Sequence[int]) -> Iterator[tuple[i
         if is_refitted:
             early = counts.copy()
         now = Counts(counts.copy(), early, stage(n))
-        belief = several.believe(now, None if is_refitted or claim == 0 else belief)
+        belief = several.believe_counts(now, None if is_refitted or claim == 0 else belief)
         yield at, belief
 
 
@@ -75,4 +75,4 @@ def all_counted(assessment: Assessment, outcome: Ints) -> Belief:
     layout, width = several.models.layout, several.models.layout.n_outcomes
     at = several.offered.portions() * width + outcome
     counts = np.bincount(at, minlength=layout.size.size * width).reshape(-1, width)
-    return several.believe(Counts(counts, np.zeros_like(counts), 0))
+    return several.believe_counts(Counts(counts, np.zeros_like(counts), 0))

@@ -77,7 +77,7 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
     rows = range(pool.n_items) if order is None else order.tolist()
     outcomes = (outcome if order is None else outcome[order]).tolist()
     if assessment.several is not None and order is not None:
-        assessment = replace(assessment, several=assessment.several.in_order(order))
+        assessment = replace(assessment, kind=assessment.several.in_order(order))
     if assessment.several is not None:
         for at, belief in jointly(assessment, outcomes):
             yield Revealed(rows[at], belief)

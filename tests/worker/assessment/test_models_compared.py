@@ -56,7 +56,7 @@ def test_labels_of_one_group_move_the_others(tmp_path):
     for row in np.flatnonzero((view.group == 0) & (view.cell >= 0)):
         at = int(view.portion[view.row == row][0])
         counts[at, layout.right(1)[at]] = min(3, layout.size[at])
-    belief = several.believe(Counts(counts, counts, 1))
+    belief = several.believe_counts(Counts(counts, counts, 1))
     assert mean(belief)[0] < -0.05
     assert mean(belief)[1] < -0.05
     assert mean(belief)[0] < mean(belief)[1]

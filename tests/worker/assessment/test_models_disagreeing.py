@@ -50,7 +50,7 @@ def _disagreeing(folder, groups):
 @pytest.mark.parametrize("groups", ["predicted_class", "region"])
 def test_who_is_right_where_models_disagree_is_learnt_though_no_score_tells(tmp_path, groups):
     work, outcome, tally = _disagreeing(tmp_path, groups)
-    belief = work.several.believe(Counts(tally, tally, 1))
+    belief = work.several.believe_counts(Counts(tally, tally, 1))
     differs = (work.several.models.layout.block[:, 1] != 0).astype(float)
     for part, view, is_right in zip(belief.parts, work.several.views, (0, 1), strict=True):
         is_apart = view.means(differs, work.several.models.layout) == 1
@@ -66,7 +66,7 @@ def test_who_is_right_where_models_disagree_is_learnt_though_no_score_tells(tmp_
 
 def test_of_all_models_the_same_is_said_as_of_each(tmp_path):
     work, _, tally = _disagreeing(tmp_path, "predicted_class")
-    belief = work.several.believe(Counts(tally, tally, 1))
+    belief = work.several.believe_counts(Counts(tally, tally, 1))
     for numbers in (mean, variance, interval):
         each = np.concatenate([numbers(part) for part in belief.parts])
         assert numbers(belief).tolist() == each.tolist()

@@ -177,7 +177,7 @@ def test_a_choice_does_not_know_in_which_order_the_items_left_stand(tmp_path):
     chosen = set()
     for _ in range(5):
         order = np.lexsort((rng.random(cell.size) * ~offered, ~offered, cell))
-        again = replace(work, several=work.several.in_order(order))
+        again = replace(work, kind=work.several.in_order(order))
         chosen.add(tuple(again.choose(belief, size - taken, none, n).cell for n in range(20)))
     assert len(chosen) == 1
 

@@ -12,7 +12,14 @@ from worker.core.confidence_sequences.guarantee import (
     is_decided,
     misses,
 )
-from worker.core.posterior.belief import Belief, Counts, by_group, group_share, group_size
+from worker.core.posterior.belief import (
+    Belief,
+    Counts,
+    by_group,
+    group_share,
+    group_size,
+    unlabelled,
+)
 from worker.core.posterior.moments import Moments, moments
 from worker.core.posterior.supposing import with_pending
 from worker.core.questions.comparison import pairs_asked
@@ -45,7 +52,6 @@ def blocking(
     pending: Ints,
     rng: Rng,
     *,
-    lost: Counts,
     guard: Guard,
 ) -> Choice:
     """Choose the item expected to move most the end of a band that keeps the claim from closing.
@@ -58,15 +64,16 @@ def blocking(
     Pending items count as expected outcomes. The bands never rest on the belief; it only steers.
 
     Args:
-        lost: (C,) claimed items that will have no outcome: skipped, rejected or withheld. With
-            `left` and `pending` at most the unlabelled items.
+        left, pending: what is unlabelled and in neither will have no outcome: skipped, rejected or
+            withheld.
         guard: as for the stop rule.
 
     Raises:
         NothingLeft: there is no item that could help.
         ValueError: the counts do not fit the belief, or its metric has no guarantee.
     """
-    left = checked(belief, question, left, pending)
+    askable = checked(belief, question, left, pending)
+    lost, left = unlabelled(belief) - left - pending, askable
     expected = with_pending(belief, pending)
     known = moments(expected)
     found = ends(expected, lost, guard, *misses(belief, question, guard.miss))

@@ -14,7 +14,7 @@ from tests.worker.assessment.evaluated import (
     evaluated,
     write_moods,
 )
-from worker.assessment.judging import votes_of_tally
+from worker.assessment.soft_labels import votes_of_tally
 from worker.core.posterior.summary import whole
 from worker.errors import PlanError
 from worker.notebook import snapshot

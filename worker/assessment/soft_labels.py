@@ -12,9 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.assessment.kind import Ints, OneModel
+from worker.assessment.outcomes import metric_of
+from worker.assessment.resolving import until
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.counts import LawCache
-from worker.core.posterior.metrics import Metric
+from worker.core.questions.question import Question
 from worker.core.soft_labels.known import Ballots, Gauge, Known, known, measured_by
 from worker.core.soft_labels.terrain import Terrain, expected_measure, terrain
 from worker.evaluator.frequencies import Frequencies, from_counts
@@ -24,8 +27,6 @@ from worker.pool import Pool
 from worker.store.rules import frequencies
 from worker.store.tally import read_tally_key
 
-Ints = NDArray[np.int64]
-
 _STREAM = 6  # of the plan's seed
 _MISFIT_OF_DIVERGENCE = 0.25
 # A belief takes some tenths of a second, and a turn asks for the same one several times.
@@ -33,8 +34,8 @@ _known = LawCache(1 << 23)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judging:
-    """What the task `evaluate` needs of plan and pool.
+class SoftLabels(OneModel):
+    """Votes of which none is right or wrong.
 
     gauge: the measure. land: the cells before the first vote.
     """
@@ -42,11 +43,22 @@ class Judging:
     gauge: Gauge
     land: Terrain
 
+    def believe(self, tally: Mapping[str, int], seed: int) -> Belief:
+        return _belief(tally, self.plan, self.pool, self.gauge, self.land, seed)
 
-def judging(plan: Plan, pool: Pool) -> Judging | None:
-    """What the task `evaluate` needs; None for other tasks."""
-    if plan.evaluate is None:
-        return None
+    def believed_at(self, tally: Mapping[str, int], stage: int, seed: int) -> Belief:
+        return self.believe(until(tally, stage), seed)
+
+    def items_measured(self, votes: Votes) -> Floats:
+        """(R, n) equally likely measures of each item with votes, as the belief has them."""
+        measured = measured_by(self.gauge, votes.ballots, (self.plan.seed, _STREAM))
+        drawn: Floats = self.gauge.highest * measured.drawn
+        return drawn
+
+
+def soft_labels(plan: Plan, pool: Pool) -> SoftLabels:
+    """What the task `evaluate` makes of a plan and its pool."""
+    assert plan.evaluate is not None, "asked for the task evaluate"
     gauge = gauge_of(plan.evaluate.measure)
     probability = pool.probability
     assert probability is not None, "a pool for the task evaluate has them"
@@ -55,7 +67,10 @@ def judging(plan: Plan, pool: Pool) -> Judging | None:
         return gauge.of(human, predicted) / gauge.highest
 
     expected = expected_measure(probability, pool.cell_start, pool.cell_size, share)
-    return Judging(gauge, terrain(expected, pool.cell_group, pool.cell_size))
+    land = terrain(expected, pool.cell_group, pool.cell_size)
+    question = Question("estimate", which="highest")  # a distance: the greater, the worse
+    first = _belief({}, plan, pool, gauge, land, plan.seed)
+    return SoftLabels(plan, pool, question, first, gauge, land)
 
 
 def gauge_of(measure: str) -> Gauge:
@@ -131,17 +146,17 @@ def collected(tally: Mapping[str, int], pool: Pool) -> Frequencies:
     return from_counts(ids, votes.counts.astype(np.float64), pool.classes)
 
 
-def judged(tally: Mapping[str, int], plan: Plan, pool: Pool, by: Judging) -> Belief:
-    """The belief about the measure of every group; the same tally always gives the same one."""
+def _belief(
+    tally: Mapping[str, int], plan: Plan, pool: Pool, gauge: Gauge, land: Terrain, seed: int
+) -> Belief:
+    """The belief about the measure of every group."""
     votes = votes_of_tally(tally, pool)
     n_groups = len(pool.group_names)
-    key = "judged", pool.hash, plan.seed, plan.metric, frozenset(tally)
+    key = "soft labels", pool.hash, seed, plan.metric, frozenset(tally)
     told: Known | None = _known.get(key)
     if told is None:
-        told = known(
-            votes.ballots, by.land, pool.cell_group, n_groups, by.gauge, (plan.seed, _STREAM)
-        )
-        _known.put(key, told, told.values.size + 60 * len(tally) + by.land.design.size)
+        told = known(votes.ballots, land, pool.cell_group, n_groups, gauge, (seed, _STREAM))
+        _known.put(key, told, told.values.size + 60 * len(tally) + land.design.size)
     right = np.bincount(votes.cell[votes.agrees], minlength=pool.n_cells)
     one = np.ones(pool.n_cells)
     return Belief(
@@ -155,16 +170,3 @@ def judged(tally: Mapping[str, int], plan: Plan, pool: Pool, by: Judging) -> Bel
         metric=metric_of(plan),
         judged=told,
     )
-
-
-def metric_of(plan: Plan) -> Metric:
-    """What the belief about a measure is of."""
-    assert plan.evaluate is not None, "asked for the task evaluate"
-    return Metric("measure", pooled=True, level=plan.evaluate.level)
-
-
-def items_measured(votes: Votes, plan: Plan, by: Judging) -> Floats:
-    """(R, n) equally likely measures of each item with votes, as the belief has them."""
-    measured = measured_by(by.gauge, votes.ballots, (plan.seed, _STREAM))
-    drawn: Floats = by.gauge.highest * measured.drawn
-    return drawn
