@@ -133,7 +133,7 @@ def test_the_law_of_cells_that_share_a_node_is_the_mixture_over_the_nodes(cells)
 
 @given(n=st.lists(st.integers(0, 33), min_size=1, max_size=4), a=st.floats(1e-12, 1e12), b=shapes)
 def test_laws_side_by_side_are_beta_binomials_however_steep_they_are(n, a, b):
-    rows = beta_binomials(np.array(n), np.full(len(n), a), np.full(len(n), b))
+    rows = beta_binomials(np.array(n), np.full(len(n), a), np.full(len(n), b)).T
     for row, n_items in zip(rows, n, strict=True):
         assert row[: n_items + 1] == pytest.approx(beta_binomial(n_items, a, b), abs=1e-11)
         assert not row[n_items + 1 :].any()

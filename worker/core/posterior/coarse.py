@@ -46,7 +46,7 @@ def coarse_law(
 
 
 def _of_small(n: int, a: Floats, b: Floats, step: int) -> Floats:
-    exact = beta_binomials(np.array([n]), a, b)
+    exact = beta_binomials(np.array([n]), a, b).T
     below, above = np.divmod(np.arange(n + 1), step)
     masses = np.zeros((a.size, -(-n // step) + 2))
     np.add.at(masses.T, below, (exact * (1 - above / step)).T)

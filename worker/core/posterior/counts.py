@@ -184,10 +184,10 @@ def mixed_laws_after(
 def _spectra(left: NDArray[np.int64], a: Floats, b: Floats, n_items: int) -> NDArray[np.complex128]:
     """(c, U, F) Fourier transforms of the cells' laws, long enough for a sum up to `n_items`."""
     pmfs = beta_binomials(left[:, None], a, b)
-    length, n = _length(n_items), pmfs.shape[-1]
-    if n > _SHORT:
-        return fft.rfft(pmfs, length)
-    rows = pmfs.reshape(-1, n) @ _waves(n, length)
+    length = _length(n_items)
+    if len(pmfs) > _SHORT:
+        return fft.rfft(np.moveaxis(pmfs, 0, -1), length)
+    rows = pmfs.reshape(len(pmfs), -1).T @ _waves(len(pmfs), length)
     return rows.view(np.complex128).reshape(*a.shape, -1)
 
 
@@ -209,25 +209,26 @@ def _length(n_items: int) -> int:
 
 
 def beta_binomials(n_items: NDArray[np.int64], a: Floats, b: Floats) -> Floats:
-    """(..., max(n_items) + 1) probabilities, a law a row; 0 beyond a row's own items.
+    """(max(n_items) + 1, ...) probabilities, a law a column; 0 beyond its own items.
 
     Args:
         n_items: as `a` and `b`, or one for several of them.
         a, b: (...) > 0.
     """
-    k = np.arange(int(n_items.max()), dtype=np.float64)
-    rest = n_items[..., None] - k
-    ratios = (a[..., None] + k) * (np.maximum(rest, 0) / (k + 1))
-    ratios /= b[..., None] + (np.maximum(rest, 1) - 1)
-    pmfs = np.ones((*a.shape, k.size + 1))
-    if k.size < _SHORT and ratios.max(initial=0.0) < _LARGEST_RATIO:
-        np.cumprod(ratios, axis=-1, out=pmfs[..., 1:])
+    k = np.arange(int(n_items.max()), dtype=np.float64).reshape(-1, *[1] * a.ndim)
+    rest = n_items - k
+    ratios = (a + k) * (np.maximum(rest, 0) / (k + 1))
+    ratios /= b + (np.maximum(rest, 1) - 1)
+    pmfs = np.ones((len(k) + 1, *a.shape))
+    if len(k) < _SHORT and ratios.max(initial=0.0) < _LARGEST_RATIO:
+        for at, ratio in enumerate(ratios):  # a third of the time of `cumprod`
+            np.multiply(pmfs[at], ratio, out=pmfs[at + 1])
     else:
         with np.errstate(divide="ignore"):
-            np.cumsum(np.log(ratios), axis=-1, out=pmfs[..., 1:])
-        pmfs[..., 0] = 0.0
-        np.exp(pmfs - pmfs.max(axis=-1, keepdims=True), out=pmfs)
-    pmfs /= pmfs.sum(axis=-1, keepdims=True)
+            np.cumsum(np.log(ratios), axis=0, out=pmfs[1:])
+        pmfs[0] = 0.0
+        np.exp(pmfs - pmfs.max(axis=0), out=pmfs)
+    pmfs /= pmfs.sum(axis=0)
     return pmfs
 
 

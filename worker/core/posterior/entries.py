@@ -106,7 +106,7 @@ def _of_count(n_items: int, share: Floats, variance: Floats, tails: Floats) -> F
     for at in range(0, is_open.size, step):
         some = slice(at, at + step)
         a, c = p[some] * strength[some], (1 - p[some]) * strength[some]
-        below = np.cumsum(beta_binomials(np.array([n_items]), a, c), axis=1)
+        below = np.cumsum(beta_binomials(np.array([n_items]), a, c), axis=0)
         for side, tail in enumerate(tails.tolist()):
-            counts[is_open[some], side] = (below < tail - _ROUNDING).sum(axis=1)
+            counts[is_open[some], side] = (below < tail - _ROUNDING).sum(axis=0)
     return counts

@@ -94,7 +94,7 @@ def _of_counts(
         low_y, last_y, shift_y = (np.repeat(row[y], n_atoms) for row in (low, low + n, shift))
         # both ends widen the band by SLACK
         not_above, below = (
-            at_least[np.clip(count, low_y, last_y) + shift_y]
+            at_least[np.minimum(np.maximum(count, low_y), last_y) + shift_y]
             for count in (first_from(x - epsilon, *of_y), first_above(x + epsilon, *of_y))
         )
         if correlation is not None:  # P(y above something) given the score of x
@@ -102,8 +102,9 @@ def _of_counts(
             slope, sharper = (np.repeat(r, n_atoms) for r in (rho, 1 / np.sqrt(1 - rho**2)))
             drift = slope * z[atom]
             not_above, below = (special.ndtr((y + drift) * sharper) for y in (not_above, below))
-        for j, share in enumerate((below, not_above - below, 1 - not_above)):
-            found[some, j] = np.add.reduceat(p * share, starts)
+        found[some, 0] = np.add.reduceat(p * below, starts)
+        found[some, 1] = np.add.reduceat(p * not_above, starts) - found[some, 0]
+        found[some, 2] = np.add.reduceat(p * (1 - not_above), starts)
     shares: Floats = found / found.sum(axis=1, keepdims=True)
     return shares
 

@@ -1,5 +1,6 @@
 """Whether one group is practically less, equally or more accurate than another."""
 
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -52,7 +53,7 @@ def regions(b: Belief, pairs: Pairs, epsilon: float) -> Floats:
     if b.variants:
         shares: Floats = mixed(b, lambda of: regions(of, pairs, epsilon))
         return shares
-    laws, of = marginals(b), np.array(pairs, dtype=np.intp)
+    laws, of = marginals(b), _indices(pairs)
     rho = correlations(b, of)
     known: tuple[list[Marginal | None], Any, Floats] | None = _last.get((pairs, epsilon))
     moved: bool | NDArray[np.bool_] = False
@@ -73,6 +74,16 @@ def regions(b: Belief, pairs: Pairs, epsilon: float) -> Floats:
     return found
 
 
+@lru_cache(maxsize=8)
+def _indices(pairs: Pairs) -> NDArray[np.intp]:
+    return np.array(pairs, dtype=np.intp)
+
+
+@lru_cache(maxsize=8)
+def _all_pairs(filled: tuple[int, ...]) -> Pairs:
+    return tuple(combinations(filled, 2))
+
+
 def pairs_asked(b: Belief, question: Question) -> Pairs:
     """The pairs that the question lists, or all pairs of groups with items.
 
@@ -81,7 +92,7 @@ def pairs_asked(b: Belief, question: Question) -> Pairs:
     """
     sizes = group_size(b).tolist()
     if not question.pairs:
-        pairs = tuple(combinations([g for g, size in enumerate(sizes) if size], 2))
+        pairs = _all_pairs(tuple(g for g, size in enumerate(sizes) if size))
         if not pairs:
             raise ValueError(
                 "there are no two groups with items to compare; group the pool otherwise."
