@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-long check bench bench-paper calibration soak fuzz compat postgresql clean
+.PHONY: demo test test-fast test-long check bench bench-paper calibration soak fuzz compat postgresql clean
 
 .venv/ready: pyproject.toml deploy/constraints.txt
 	$(PYTHON) -m venv .venv
@@ -15,6 +15,12 @@ demo: .venv/ready ## a real assessment from start to decision (--by-hand, --keep
 # Most of the time of a test with servers is waiting, so there are more at once than cores; threads
 # of numpy's beside them only wait for each other.
 TESTS_AT_ONCE ?= 4
+# What starts servers, browsers or other processes lies in the other folders, or is marked.
+FAST := tests/core tests/connector tests/evaluator tests/worker tests/report tests/test_docs.py \
+	tests/test_layers.py worker/core
+test-fast: .venv/ready ## what needs no server and simulates nothing, in two minutes
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not (slow or long or live or server)" $(FAST) $(ARGS)
+
 test: .venv/ready ## all tests, with a real Label Studio and a real Valkey
 	$(BIN)/python -m tests.machine
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTS_AT_ONCE) --dist loadfile --no-loadscope-reorder $(ARGS)

@@ -35,6 +35,8 @@ settings.register_profile(
 )
 settings.load_profile("assay")
 
+_SERVERS = {"valkey_home", "label_studio"}  # fixtures
+
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """What this machine cannot run, before anything runs."""
@@ -49,9 +51,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The folders that take longest first, so that no process is left alone with one at the end."""
+    """The folders that take longest first, so that no process is left alone with one at the end.
+
+    What uses a server is marked so: `make test-fast` leaves it out.
+    """
     first = ("soak", "live", "contract", "scale")
     items.sort(key=lambda item: first.index(f) if (f := item.path.parent.name) in first else 9)
+    for item in items:
+        if _SERVERS & set(getattr(item, "fixturenames", ())):
+            item.add_marker("server")
 
 
 @pytest.fixture(scope="session")

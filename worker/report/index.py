@@ -37,13 +37,6 @@ def stem_of(assessment: str, at: datetime) -> str:
     return f"{assessment}-{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
-def is_report_file(assessment: str, name: str) -> bool:
-    """Whether a file's name is that of a report of this assessment (and nothing else: no path)."""
-    stem, dot, suffix = name.rpartition(".")
-    match = _STEM.fullmatch(stem)
-    return match is not None and match[1] == assessment and f"{dot}{suffix}" in SUFFIXES
-
-
 def report_file(folder: Path, name: str) -> Path | None:
     """The file of a report in a folder, or of its index; None if it is not one that we wrote.
 

@@ -218,15 +218,6 @@ class Given:
         given: Floats = special.ndtr((z + self.shift[at][:, None]) / self.own[at])
         return given
 
-    def all_tails(self, probability: Floats) -> Floats:
-        """(K, J) the products over all groups of `tail`, of probabilities (g, J)."""
-        if self.n_points == 1:
-            alone: Floats = probability.prod(axis=0)[None]
-            return alone
-        z, own = scores(probability), self.own[:, None]
-        given = [special.ndtr((z + at[:, None]) / own).prod(axis=0) for at in self.shift.T]
-        return np.array(given)
-
 
 @cache
 def points(n_directions: int, n: int) -> Floats:
