@@ -1,7 +1,9 @@
 """The core without anything around it: a label chosen and counted, a stop rule, a belief's size."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,30 +29,51 @@ LOWEST, WORST_10 = Question("identify"), Question("identify", top=10)
 HIGHEST, ESTIMATE = Question("identify", which="highest"), Question("estimate")
 MRR = StopRule("mrr", 0.99, 0.95)
 
+PASSES = 5
+
 Refit = Callable[[Belief], Belief]
+Row = tuple[str, float, float]
 
 
 def run() -> None:
-    """Print all numbers."""
-    say(f"\nThe core: {GROUPS} groups of {ITEMS} items, {LABELS:,} labels, one thread, CPU time")
+    """Print all numbers: the shortest of some passes, since other work on the machine only adds."""
+    say(f"\nThe core: {GROUPS} groups of {ITEMS} items, {LABELS:,} labels, one thread, CPU time;")
+    say(f"the shortest of {PASSES} passes, each in a process of its own, and how long each took")
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
+        passes = list(fresh.map(one_pass, range(PASSES)))
+    for (what, _, goal), *took in zip(passes[0], *passes, strict=True):
+        each = ", ".join(f"{1e3 * seconds:.3g}" for _, seconds, _ in took)
+        least = min(seconds for _, seconds, _ in took)
+        line(what, f"{1e3 * least:.3g} ms ({each})", f"<= {goal:g} ms")
+    size = n_bytes(labels_counted(believed(STRATA), 200)) / 1e6
+    line(f"a belief, {STRATA} strata, with all that is derived", f"{size:.2f} MB", "O(cells)")
+
+
+def one_pass(_: int) -> list[Row]:
+    """All rows, each measured once."""
+    return list(rows())
+
+
+def rows() -> Iterator[Row]:
+    """What is measured, how many seconds it took, and the goal in milliseconds."""
     plain = believed(1)
     for name, question in (("1", LOWEST), ("10", WORST_10)):
-        show(f"thompson, lowest {name}", labels(plain, question, "thompson"), 0.1)
+        yield f"thompson, lowest {name}", labels(plain, question, "thompson"), 0.1
     strata, refit = believed(STRATA), refitting(STRATA)
     for name, question in (("lowest 1", LOWEST), ("lowest 10", WORST_10), ("estimate", ESTIMATE)):
         what = f"assay, {STRATA} strata, {name}, refits included"
-        show(what, labels(strata, question, "assay", refit), 1.0)
+        yield what, labels(strata, question, "assay", refit), 1.0
     for strategy in ("assay", "thompson"):
         matrix = with_kinds(Metric("confusion"))
-        show(f"confusion, {CLASSES} classes, {strategy}", labels(matrix, ESTIMATE, strategy), 1.0)
+        yield f"confusion, {CLASSES} classes, {strategy}", labels(matrix, ESTIMATE, strategy), 1.0
         cost = with_kinds(Metric("cost", values=np.tile(np.arange(float(CLASSES)), (GROUPS, 1))))
-        show(f"cost, {CLASSES} classes, {strategy}", labels(cost, HIGHEST, strategy), 1.0)
+        yield f"cost, {CLASSES} classes, {strategy}", labels(cost, HIGHEST, strategy), 1.0
         for parts, told in ((1, ""), (OF_BINS, f" in {OF_BINS} strata")):
             binned = believed(BINS * parts, binning(parts))
             what = f"classwise ECE, {BINS} bins{told}, {strategy}"
-            show(what, labels(binned, HIGHEST, strategy), 1.0)
+            yield what, labels(binned, HIGHEST, strategy), 1.0
     for name, start in (("", plain), (f", {STRATA} strata", strata)):
-        show(f"comparison: look-ahead{name}", lookaheads(start), 1.0)
+        yield f"comparison: look-ahead{name}", lookaheads(start), 1.0
     for name, rule, question in (
         ("lowest 1", MRR, LOWEST),
         ("lowest 10", MRR, WORST_10),
@@ -58,10 +81,8 @@ def run() -> None:
         ("all pairs", StopRule("rope", 0.05, 0.95), Question("compare")),
     ):
         fresh, next_one = decisions(strata, refit, question, rule)
-        show(f"stop rule, {STRATA} strata, {name}, after a refit", fresh, 50)
-        show(f"stop rule, {STRATA} strata, {name}, a label later", next_one, 50)
-    size = n_bytes(labels_counted(strata, 200)) / 1e6
-    line(f"a belief, {STRATA} strata, with all that is derived", f"{size:.2f} MB", "O(cells)")
+        yield f"stop rule, {STRATA} strata, {name}, after a refit", fresh, 50.0
+        yield f"stop rule, {STRATA} strata, {name}, a label later", next_one, 50.0
 
 
 def believed(n_cells: int, metric: Metric = ACCURACY) -> Belief:
@@ -187,8 +208,3 @@ def n_bytes(b: Belief) -> int:
     held = [getattr(b, name) for name in b.__slots__ if name != "_memo"]
     held += [getattr(known, name) for name in known.__slots__] + list(b._memo.values())
     return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
-
-
-def show(what: str, seconds: float, goal_ms: float) -> None:
-    """Print a time in milliseconds."""
-    line(what, f"{seconds * 1e3:.3f} ms", f"<= {goal_ms:g} ms")
