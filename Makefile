@@ -15,7 +15,7 @@ demo: .venv/ready ## a real assessment from start to decision (--by-hand, --keep
 # Most of the time of a test with servers is waiting, so there are more at once than cores; threads
 # of numpy's beside them only wait for each other.
 TESTS_AT_ONCE ?= 4
-# What starts servers, browsers or other processes lies in the other folders, or is marked.
+# What starts servers or simulates lies in the other folders, or is marked.
 FAST := tests/core tests/connector tests/evaluator tests/worker tests/report tests/test_docs.py \
 	tests/test_layers.py worker/core
 test-fast: .venv/ready ## what needs no server and simulates nothing, in two minutes

@@ -35,7 +35,10 @@ settings.register_profile(
 )
 settings.load_profile("assay")
 
-_SERVERS = {"valkey_home", "label_studio"}  # fixtures
+# What `make test-fast` leaves out beside marked tests: by fixture, and by folder.
+_SERVERS = {"valkey_home", "label_studio", "chromium"}
+_PROCESSES = {"cli", "service"}
+_SIMULATIONS = {"simulate", "crowd", "evaluator"}
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -53,13 +56,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The folders that take longest first, so that no process is left alone with one at the end.
 
-    What uses a server is marked so: `make test-fast` leaves it out.
+    What starts processes, or simulates, is marked so.
     """
     first = ("soak", "live", "contract", "scale")
     items.sort(key=lambda item: first.index(f) if (f := item.path.parent.name) in first else 9)
     for item in items:
-        if _SERVERS & set(getattr(item, "fixturenames", ())):
+        folder = item.path.parent.name
+        if folder in _PROCESSES or _SERVERS & set(getattr(item, "fixturenames", ())):
             item.add_marker("server")
+        if folder in _SIMULATIONS:
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")

@@ -49,12 +49,12 @@ def advance(assessment: str) -> None:
         _turns(_context, assessment)
     except (AssayError, ConnectorError) as error:
         # The watcher tries again; a failed job would only stand in the way.
-        ledger.note(error=f"{type(error).__name__}: {error}")
+        ledger.set_metadata(error=f"{type(error).__name__}: {error}")
         count_failure(_context.state, assessment)
         log.warning("%s: %s", assessment, error)
     except Exception as error:
         with suppress(RedisError):
-            ledger.note(error=f"{type(error).__name__}: {error}")
+            ledger.set_metadata(error=f"{type(error).__name__}: {error}")
             count_failure(_context.state, assessment)
         raise
 
@@ -80,8 +80,8 @@ def _turns(context: Context, assessment: str) -> None:
             now_at(revision=ledger.revision())
             facts = {"labels": verdict.labels, "seconds": round(took_s, 4)}
             log.info("turn taken", extra={"facts": facts})
-        if ledger.notes().get("error"):
-            ledger.note(error="")
+        if ledger.metadata().get("error"):
+            ledger.set_metadata(error="")
         if ledger.wakes() == begun:
             return
     context.wake(assessment)
@@ -97,8 +97,8 @@ def report(assessment: str, slot: int) -> None:
     except Exception as error:
         # The watcher asks again, and tells people if it lasts.
         with suppress(RedisError):
-            text = f"{type(error).__name__}: {error}"
-            _context.ledger(assessment).note(report_error=f"no report could be made: {text}")
+            text = f"no report could be made: {type(error).__name__}: {error}"
+            _context.ledger(assessment).set_metadata(report_error=text)
         log.warning("%s: no report could be made: %s", assessment, error)
         if not isinstance(error, AssayError | OSError):
             raise

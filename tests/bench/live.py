@@ -66,7 +66,7 @@ def _latencies(context: Context, person: Annotator, folder: Path, assessment: st
     ledger = context.ledger(assessment)
     _wait_for(lambda: n_waiting(ledger.standing()) == LOOK_AHEAD)
     if assessment == "hooked":
-        _wait_for(lambda: "hooked" in ledger.notes())
+        _wait_for(lambda: "hooked" in ledger.metadata())
     rng, seconds = np.random.default_rng(5), list[float]()
     for done in range(LABELS):
         # Not in step with the watcher.

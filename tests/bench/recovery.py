@@ -156,5 +156,5 @@ def _read_at(running: Service) -> list[str]:
     while True:
         with suppress(RedisError, OSError):
             context = running.context
-            return [context.ledger(one).notes().get("polled_at", "") for one in context.ids()]
+            return [context.ledger(one).metadata().get("polled_at", "") for one in context.ids()]
         time.sleep(0.02)

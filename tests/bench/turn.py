@@ -84,14 +84,14 @@ def answering(
 ) -> Iterator[float]:
     """Answer the next task and take its turn, each time that one is asked for; give its seconds."""
     desk, rng = NullDesk(), np.random.default_rng(3)
-    ledger.note(swept_at=int(time.time()) + 10)
+    ledger.set_metadata(swept_at=int(time.time()) + 10)
     advance(work, header, ledger, desk, folder, "bench")
     for event in count(1):
         task, item = desk.put_items.pop(0)
         predicted = work.pool.item(work.pool.find({item})[item]).predicted
         label = work.pool.classes[predicted if rng.random() < 0.8 else predicted - 1]
         desk.looks = [answered(task, item, label, 1_000_000 * event)]
-        ledger.note(swept_at=int(time.time()))
+        ledger.set_metadata(swept_at=int(time.time()))
         began = time.perf_counter()
         advance(work, header, ledger, desk, folder, "bench")
         yield time.perf_counter() - began

@@ -159,4 +159,4 @@ def test_what_a_newer_release_keeps_here_is_left_alone_and_holds_up_nobody(
     assert ours <= {"meta", "notes", "counters", "notices", "noticed"}
     assert context.state.exists("rq:job:advance-other-0")
     if newer is not newer_record:  # a finished assessment's records are read by the next sweep
-        assert "newer Assay" in context.ledger(NAME).notes()["error"]
+        assert "newer Assay" in context.ledger(NAME).metadata()["error"]

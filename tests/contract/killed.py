@@ -89,7 +89,7 @@ CALLS: dict[str, tuple[Callable[[Ledger], object], Callable[[Ledger], object]]] 
     "begin": (lambda ledger: None, begin),
     "move": (two_claimed, lambda ledger: ledger.move("running", "paused")),
     "cursor": (two_claimed, lambda ledger: ledger.advance_cursor(7)),
-    "swap": (two_claimed, lambda ledger: ledger.swap_note("x", "", "1")),
+    "swap": (two_claimed, lambda ledger: ledger.compare_and_set("x", "", "1")),
     "put notice": (two_claimed, lambda ledger: ledger.put_notice("m", "text")),
     "replace notice": (two_claimed, lambda ledger: ledger.replace_notice("n", "text", "told")),
     "take out a notice": (two_claimed, lambda ledger: ledger.replace_notice("n", "text", "")),

@@ -23,12 +23,13 @@ from tests.contract.ledgers import RULES, claims_of, header_of
 from worker.service.server import connect
 from worker.store import AlreadyStarted, Ledger, MemoryLedger, ValkeyLedger
 from worker.store.changes import Change, Edit
+from worker.store.metadata import read_metadata
 from worker.store.records import load
 from worker.turn.sync import record, take_stock
 
 STATUSES = st.sampled_from(["running", "paused", "stopped"])
 NAMES = st.sampled_from(["x", 'y"'])
-# The notes that the model follows; a reading may leave others beside the state.
+# The metadata that the model follows; a reading may leave others beside the state.
 NOTED = ("x", 'y"', "n", "cursor", "latest_answered")
 HOLDERS = st.sampled_from(["w1", "w2"])
 NUMBERS = range(4)
@@ -188,14 +189,14 @@ class LedgerMachine(RuleBasedStateMachine):
             self.model.status = after
 
     @rule(notes=st.dictionaries(NAMES, st.sampled_from(["", "1", "näh", 7]), min_size=1))
-    def note(self, notes: dict[str, str | int]) -> None:
-        self.ledger.note(**notes)
+    def set_metadata(self, notes: dict[str, str | int]) -> None:
+        self.ledger.set_metadata(**notes)
         self.model.notes |= {name: str(value) for name, value in notes.items()}
 
     @rule(name=NAMES, before=st.sampled_from(["", "1", "7"]), after=st.sampled_from(["1", ""]))
-    def swap_note(self, name: str, before: str, after: str) -> None:
+    def compare_and_set(self, name: str, before: str, after: str) -> None:
         fits = self.model.notes.get(name, "") == before
-        assert self.ledger.swap_note(name, before, after) == fits
+        assert self.ledger.compare_and_set(name, before, after) == fits
         if fits:
             self.model.notes[name] = after
 
@@ -281,8 +282,8 @@ class LedgerMachine(RuleBasedStateMachine):
         assert dict(standing.tally) == m.tally()
         assert dict(standing.taken) == ({0: len(m.claims)} if m.claims else {})
         assert dict(standing.authors) == m.authors
-        assert dict(standing.notes) == self.ledger.notes()
-        assert {k: v for k, v in standing.notes.items() if k in NOTED} == m.notes
+        assert dict(standing.metadata) == self.ledger.metadata()
+        assert {k: v for k, v in standing.metadata.items() if k in NOTED} == read_metadata(m.notes)
         unsettled = {
             item: (kept.state, kept.tasks, kept.open_tasks)
             for item, kept in standing.unsettled.items()

@@ -59,7 +59,7 @@ class TestBeginning:
         assert (standing.revision, standing.claims, standing.n_rejected) == (0, 0, 0)
         empty = (standing.tally, standing.taken, standing.unsettled, standing.authors)
         assert not any(empty)
-        assert not standing.notes
+        assert not standing.metadata
 
     def test_the_status_moves_only_from_where_it_is(self, ledger: Ledger) -> None:
         assert ledger.move("running", "paused")
@@ -68,12 +68,12 @@ class TestBeginning:
         assert ledger.move("paused", "running")
         assert ledger.standing().status == "running"
 
-    def test_notes_are_kept_beside_the_state(self, ledger: Ledger) -> None:
-        ledger.note(error='é: "x"', polled_at=12)
-        ledger.note(polled_at=13)
+    def test_metadata_is_kept_beside_the_state(self, ledger: Ledger) -> None:
+        ledger.set_metadata(error='é: "x"', polled_at=12)
+        ledger.set_metadata(polled_at=13)
 
-        assert ledger.notes() == {"error": 'é: "x"', "polled_at": "13"}
-        assert dict(ledger.standing().notes) == ledger.notes()
+        assert ledger.metadata() == {"error": 'é: "x"', "polled_at": 13.0}
+        assert dict(ledger.standing().metadata) == ledger.metadata()
 
     def test_the_cursor_never_goes_back(self, ledger: Ledger) -> None:
         at_us = 1_750_000_000_123_457
@@ -81,7 +81,7 @@ class TestBeginning:
             ledger.advance_cursor(cursor)
         ledger.advance_cursor(7, error="", polled_at=12)
 
-        assert ledger.notes() == {"cursor": str(at_us), "error": "", "polled_at": "12"}
+        assert ledger.metadata() == {"cursor": at_us, "error": "", "polled_at": 12.0}
 
     def test_readings_and_wakes_are_counted_one_by_one(self, ledger: Ledger) -> None:
         assert sorted(in_parallel(8, lambda _: ledger.next_reading())) == list(range(1, 9))
@@ -119,11 +119,11 @@ class TestNotices:
         assert ledger.put_notice(text, text or "-")
         assert ledger.notices() == {text: text or "-"}
 
-    def test_a_note_is_swapped_only_while_it_is_what_was_seen(self, ledger: Ledger) -> None:
-        assert ledger.swap_note("slot", "", "1")
-        assert not ledger.swap_note("slot", "", "2")
-        assert ledger.swap_note("slot", "1", "2")
-        assert ledger.notes()["slot"] == "2"
+    def test_a_small_fact_is_changed_only_while_it_is_what_was_seen(self, ledger: Ledger) -> None:
+        assert ledger.compare_and_set("slot", "", "1")
+        assert not ledger.compare_and_set("slot", "", "2")
+        assert ledger.compare_and_set("slot", "1", "2")
+        assert ledger.metadata()["slot"] == "2"
 
 
 class TestStoredVersions:

@@ -92,9 +92,9 @@ class TestStanding:
         assert ledger.tasks() == known
         assert ledger.items_of([1, 2, 3, 99]) == {1: "a:1", 2: "b", 3: ""}
         assert ledger.items_of([]) == {}
-        owners, records, notes = ledger.known([2, 99], ["b", "ghost"])
-        assert (owners, records, notes) == ({2: "b"}, ledger.records(["b"]), ledger.notes())
-        assert (records.keys(), ledger.known([], [])) == ({"b"}, ({}, {}, notes))
+        owners, records, metadata = ledger.known([2, 99], ["b", "ghost"])
+        assert (owners, records, metadata) == ({2: "b"}, ledger.records(["b"]), ledger.metadata())
+        assert (records.keys(), ledger.known([], [])) == ({"b"}, ({}, {}, metadata))
 
         ledger.forget_foreign([3, 4, 99])
         assert set(ledger.tasks()) == {1, 2}

@@ -161,7 +161,7 @@ class TestLabelling:
         world.sweep()
         world.project.annotate(later, "dog", 0)
         world.read()
-        changed = changed_labelling(world.ledger.notes())
+        changed = changed_labelling(world.ledger.metadata())
         assert changed is not None
         assert changed.parts == "Choices 'answer'"
         assert world.outcomes() == {"a": "cat", "b": None, "c": None}
@@ -169,7 +169,7 @@ class TestLabelling:
 
         world.project.configure(config())
         world.sweep()
-        assert changed_labelling(world.ledger.notes()) is None
+        assert changed_labelling(world.ledger.metadata()) is None
         assert world.outcomes() == {"a": "cat", "b": "cat", "c": "dog"}
         assert world.reasons() == set()
 
@@ -194,14 +194,14 @@ class TestLabelling:
         world.project.configure(config(again, '<Header value="Look closely."/>'))
         world.project.annotate(world.tasks[0], "cat", 0)
         world.sweep()
-        assert changed_labelling(world.ledger.notes()) is None
+        assert changed_labelling(world.ledger.metadata()) is None
         assert world.outcomes()["a"] == "cat"
 
     def test_a_page_that_shows_more_of_the_data_is_another_one(self, world: World) -> None:
         world.sweep()
         world.project.configure(config(more='<Text name="more" value="$item_id"/>'))
         world.sweep()
-        changed = changed_labelling(world.ledger.notes())
+        changed = changed_labelling(world.ledger.metadata())
         assert changed is not None
         assert changed.parts == "Text 'more'"
 
@@ -210,7 +210,7 @@ class TestLabelling:
     ) -> None:
         world.project.configure(write_config(SCHEMA.labels, ["text"], SCHEMA.control))
         world.sweep()
-        assert changed_labelling(world.ledger.notes()) is None
+        assert changed_labelling(world.ledger.metadata()) is None
         world.project.configure(config())
         world.sweep()
-        assert changed_labelling(world.ledger.notes()) is not None
+        assert changed_labelling(world.ledger.metadata()) is not None

@@ -63,7 +63,7 @@ def test_a_whole_assessment_passes_without_one_refusal(
         running.json("pause", trial.assessment)
         running.json("resume", trial.assessment)
         label_until_stopped(running, trial, project, annotator())
-        eventually(lambda: running.context.ledger(trial.assessment).notes().get("told_desk"))
+        eventually(lambda: running.context.ledger(trial.assessment).metadata().get("told_desk"))
         assert "REDIS_URL from a file" in running.run("doctor").out
         for command in ("status", "export", "replay"):
             assert running.run(command, trial.assessment).code == 0

@@ -141,7 +141,7 @@ def break_things(context: Context, folder: Path) -> tuple[Begun, Begun, set[tupl
         begun[name].label()
     context.enter("empty")  # no turn of it was ever taken
     context.ledger("empty").begin(replace(begun["well"].header, assessment="empty"))
-    begun["unread"].ledger.note(polled_at=int(time.time()) - 130)
+    begun["unread"].ledger.set_metadata(polled_at=int(time.time()) - 130)
     context.state.hset("assay:{hookless}:counters", "webhook_at", time.time() - 400)
     context.wake("behind")
     context.state.hset("assay:{damaged}:meta", "header", "no header")

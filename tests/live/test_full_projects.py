@@ -48,8 +48,8 @@ def label_until_stopped(service: Service, full: Full, name: str, person: Annotat
 
 def given_back(service: Service, full: Full, name: str) -> Callable[[], bool]:
     """Whether nothing of ours orders the project any more."""
-    notes = service.context.ledger(name).notes
-    return lambda: not full.rankings() and not notes().get("settings_before")
+    metadata = service.context.ledger(name).metadata
+    return lambda: not full.rankings() and not metadata().get("settings_before")
 
 
 def test_a_full_project_is_put_in_order_until_enough_is_known_and_then_is_as_it_was(

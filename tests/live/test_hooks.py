@@ -31,7 +31,7 @@ def test_a_deleted_webhook_is_missed_and_set_again_at_the_next_start(
             found = eventually(lambda: client.webhooks.list(project=str(project)))
             assert len(found) == 1
             assert found[0].headers == {SECRET_HEADER: "only-for-tests"}
-            eventually(lambda: "hooked" in ledger.notes())
+            eventually(lambda: "hooked" in ledger.metadata())
             at_work.end(receiver)
             assert "Webhook of" not in at_work.run("doctor").out
             if start < 2:

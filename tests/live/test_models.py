@@ -59,7 +59,7 @@ def test_the_better_model_is_named_by_labels_of_what_they_disagree_on(
     assert row["disagreed"] == N_DISAGREED
     assert row["labelled"] == decision["labels"] <= N_DISAGREED
     assert "new is better than old by" in decision["text"]
-    eventually(lambda: running.context.ledger(trial.assessment).notes().get("told_desk"))
+    eventually(lambda: running.context.ledger(trial.assessment).metadata().get("told_desk"))
     assert running.decision_file(trial.assessment)["models"] == decision["models"]
     labelled = outcomes_of(exported(label_studio, project), trial)
     assert set(labelled) <= {f"item-{n:02d}" for n in range(N_DISAGREED)}

@@ -40,7 +40,7 @@ def test_an_assessment_goes_on_to_its_decision_and_a_late_label_is_reviewed(
     assert status["decision"]["chosen"] == [ALWAYS_WRONG]
     assert status["decision"]["confidence"] >= 0.9
     ledger = running.context.ledger(trial.assessment)
-    eventually(lambda: ledger.notes().get("told_desk"))
+    eventually(lambda: ledger.metadata().get("told_desk"))
     file = running.decision_file(trial.assessment)
     assert {**file, "reviews": []} == {**status["decision"], "reviews": []}
     told = project_of(label_studio, project)
@@ -54,7 +54,7 @@ def test_an_assessment_goes_on_to_its_decision_and_a_late_label_is_reviewed(
 
     eventually(lambda: running.labels(trial.assessment) == labels + 1)
     published = eventually(lambda: _published_with(running, trial.assessment, labels + 1))
-    eventually(lambda: ledger.notes().get("told_desk") == str(published))
+    eventually(lambda: ledger.metadata().get("told_desk") == published)
     file = running.decision_file(trial.assessment)
     assert {**file, "reviews": []} == {**status["decision"], "reviews": []}
     review = file["reviews"][-1]
@@ -240,7 +240,7 @@ def test_pause_empties_the_queue_and_resume_fills_it_and_a_stop_by_hand_ends_it(
     eventually(lambda: running.labels(name) == 2)
 
     assert running.json("stop", name)["status"] == "stopped"
-    eventually(lambda: running.context.ledger(name).notes().get("told_desk"))
+    eventually(lambda: running.context.ledger(name).metadata().get("told_desk"))
     decision = running.decision_file(name)
     assert (decision["reason"], decision["is_conclusive"]) == ("by hand", False)
     assert decision["labels"] == 2

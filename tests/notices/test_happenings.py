@@ -49,7 +49,7 @@ def test_a_decision_is_told_once_with_its_words(world):
     assert notice.event.kind == "decision"
     assert notice.event.text == stop["text"]
     assert notice.event.revision == stop["revision"]
-    assert world.ledger.notes()["decided_at"] == stop["decided_at"]
+    assert world.ledger.metadata()["decided_at"] == stop["decided_at"]
 
 
 def test_later_labels_are_told_only_when_they_say_another_thing(world):
@@ -67,16 +67,16 @@ def test_later_labels_are_told_only_when_they_say_another_thing(world):
 
 def test_an_error_that_lasts_is_told_once_and_again_when_it_comes_back(world):
     ledger = world.ledger
-    ledger.note(error="Unreachable: http://ls:8080 after 3 s")
+    ledger.set_metadata(error="Unreachable: http://ls:8080 after 3 s")
     assert look(ledger, START) == []
     assert look(ledger, START + LASTS_S / 2) == []
     (first,) = look(ledger, START + LASTS_S)
-    ledger.note(error="Unreachable: http://ls:8080 after 9 s")
+    ledger.set_metadata(error="Unreachable: http://ls:8080 after 9 s")
     assert look(ledger, START + 60) == [first]
 
-    ledger.note(error="")
+    ledger.set_metadata(error="")
     assert look(ledger, START + 90) == [first]
-    ledger.note(error="Unreachable: http://ls:8080 after 3 s")
+    ledger.set_metadata(error="Unreachable: http://ls:8080 after 3 s")
     look(ledger, START + 100)
     assert len(look(ledger, START + 100 + LASTS_S)) == 2
     assert "Failing: Unreachable" in told(ledger)[0]
@@ -84,20 +84,20 @@ def test_an_error_that_lasts_is_told_once_and_again_when_it_comes_back(world):
 
 def test_another_error_is_another_notice(world):
     ledger = world.ledger
-    ledger.note(error="one")
+    ledger.set_metadata(error="one")
     look(ledger, START)
     assert len(look(ledger, START + LASTS_S)) == 1
-    ledger.note(error="two")
+    ledger.set_metadata(error="two")
     assert len(look(ledger, START + 2 * LASTS_S)) == 2
-    ledger.note(error="one")
+    ledger.set_metadata(error="one")
     assert len(look(ledger, START + 3 * LASTS_S)) == 2
 
 
 def test_a_failure_that_is_over_in_seconds_is_nobodys_trouble(world):
     for n in range(5):
-        world.ledger.note(error="restarting")
+        world.ledger.set_metadata(error="restarting")
         look(world.ledger, START + 100 * n)
-        world.ledger.note(error="")
+        world.ledger.set_metadata(error="")
         assert look(world.ledger, START + 100 * n + LASTS_S) == []
 
 
@@ -134,14 +134,14 @@ def test_a_queue_that_stays_empty_is_told_and_one_that_fills_again_is_not(world)
     assert look(ledger, START + EMPTY_S - 1) == []
     (found,) = look(ledger, START + EMPTY_S)
     assert found.startswith("stall:empty:")
+    assert ledger.metadata()["empty_since"] == START
     world.turn()
     assert look(ledger, START + 2 * EMPTY_S) == [found]
-    assert "empty_since" in ledger.notes()
-    assert ledger.notes()["empty_since"] == ""
+    assert "empty_since" not in ledger.metadata()
 
 
 def test_nothing_is_noted_for_a_plan_that_tells_nobody():
     ledger = MemoryLedger("mine")
-    ledger.note(error="broken")
+    ledger.set_metadata(error="broken")
     look_for_trouble(ledger, plan_that_tells(), ledger.standing(), START)
-    assert set(ledger.notes()) == {"error"}
+    assert set(ledger.metadata()) == {"error"}

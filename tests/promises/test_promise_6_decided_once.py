@@ -152,7 +152,7 @@ def test_a_resume_of_what_is_labelled_whole_stops_again_with_the_decision_that_i
         (stop,) = published(world)
         assert stop["reason"] == "exhausted"
 
-        world.ledger.note(resume_until=stop["labels"] + 5)
+        world.ledger.set_metadata(resume_until=stop["labels"] + 5)
         assert world.ledger.move("stopped", "running")
         world.turn()
         world.turn()
@@ -171,7 +171,7 @@ def test_only_resume_opens_the_queue_again_and_then_there_is_a_second_stop(
         world.settle()
         assert world.desk.next_task(0) is None
 
-        world.ledger.note(resume_until=6)
+        world.ledger.set_metadata(resume_until=6)
         assert "nothing left to label" in world.desk.guidelines[0]
         assert world.ledger.move("stopped", "running")
         world.turn()

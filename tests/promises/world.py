@@ -179,7 +179,7 @@ class World:
     def settle(self) -> None:
         """Let all be quiet until everything has been noticed."""
         for _ in range(3):
-            self.ledger.note(swept_at=0)
+            self.ledger.set_metadata(swept_at=0)
             self.turn()
 
     # --- people ------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ class World:
 
     def _long_pause(self, a: int, b: int) -> None:
         self.desk.now_us += LONG_US
-        self.ledger.note(swept_at=0)
+        self.ledger.set_metadata(swept_at=0)
 
     def _annotations(self) -> list[int]:
         return sorted(j.annotation for look in self.desk.looks() for j in look.judgements)

@@ -261,6 +261,7 @@ def test_votes_that_all_agree_on_one_class_leave_agreement_open(tmp_path: Path) 
     assert "On none of them do the votes differ" in text
 
 
+@pytest.mark.slow
 def test_of_many_classes_the_most_frequent_mistakes_are_told(tmp_path: Path) -> None:
     names = tuple(f"class {n:02d}" for n in range(14))
     one = crowd(tmp_path, "{per_item: 2, rule: dawid-skene}", classes=names, look_ahead=40)

@@ -143,7 +143,7 @@ def test_who_dies_on_the_way_leaves_the_slot_to_the_next_one(context, begin, mon
     assert due_now(context, header) is None, "it may still be at work"
 
     ledger = context.ledger(header.assessment)
-    ledger.note(report_claim=f"{time.time() - 1:.0f} the dead one")
+    ledger.set_metadata(report_claim=f"{time.time() - 1:.0f} the dead one")
     assert due_now(context, header) == number
     assert making.make_scheduled(context, header.assessment, number) is not None
     assert len(entries(reports_folder(context, header))) == 1
@@ -179,7 +179,7 @@ def test_after_the_decision_there_is_one_more_report_and_then_none(context, begi
     decided_at = datetime.now(UTC).isoformat(timespec="seconds")
     assert ledger.move("running", "stopped")
     assert due_now(context, header) is None, "the decision was not noted yet"
-    ledger.note(decided_at=decided_at)
+    ledger.set_metadata(decided_at=decided_at)
     for _ in range(2):
         watch_and_work(context, header.assessment)
 
@@ -196,15 +196,15 @@ def test_a_report_that_cannot_be_written_is_noted_and_tried_again(context, begin
     header = begin(1.2, report={**HOURLY, "to": str(blocked)})
     ledger = context.ledger(header.assessment)
     watch_and_work(context, header.assessment)
-    assert "no report could be made" in ledger.notes()["report_error"]
+    assert "no report could be made" in ledger.metadata()["report_error"]
     assert due_now(context, header) is None, "not again at once"
     assert len(queue) == 0
 
     blocked.unlink()
-    ledger.note(report_claim="")
+    ledger.set_metadata(report_claim="")
     watch_and_work(context, header.assessment)
     assert len(entries(blocked)) == 1
-    assert ledger.notes()["report_error"] == ""
+    assert ledger.metadata()["report_error"] == ""
 
 
 def test_a_job_that_rq_lost_is_asked_for_again(context, begin, queue):
@@ -276,7 +276,7 @@ def test_whatever_watchers_and_workers_do_every_slot_is_made_at_most_once_and_th
             asked.append(slot.number)
 
     def works(number: int) -> None:
-        if number > int(ledger.notes().get("report_slot") or 0):
+        if number > ledger.metadata().get("report_slot", 0):
             done.append(number)
             making._mark(ledger, number)
 
@@ -294,6 +294,5 @@ def test_whatever_watchers_and_workers_do_every_slot_is_made_at_most_once_and_th
         works(number)
     assert len(done) == len(set(done))
     assert done == sorted(done)
-    assert (
-        due(plan, header, Standing("running", 0, 0, {}, {}, {}, {}, 0, ledger.notes()), now) is None
-    )
+    so_far = Standing("running", 0, 0, {}, {}, {}, {}, 0, ledger.metadata())
+    assert due(plan, header, so_far, now) is None

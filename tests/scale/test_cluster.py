@@ -85,7 +85,7 @@ def test_assessments_spread_over_the_masters_and_none_over_two(
     for name in names:
         ledger = ValkeyLedger(valkey, name)
         ledger.begin(header_of(name))
-        ledger.note(here=1)
+        ledger.set_metadata(told_file=1)
 
     held = []
     for one in masters:
@@ -104,7 +104,7 @@ def test_an_assessment_moves_from_a_single_server_to_a_cluster_and_back(
     with server(tmp_path, None) as url, connect(url) as single:
         ledger = ValkeyLedger(single, assessment_id)
         ledger.begin(header)
-        ledger.note(cursor=12)
+        ledger.set_metadata(cursor=12)
         ledger.publish(0, DECISION, stops=True)
         kept = pack(single, assessment_id)
         single.flushall()
@@ -181,7 +181,7 @@ def test_a_cluster_that_went_away_is_waited_for_as_a_single_server_is(
         for one in nodes:
             one.kill()
 
-        calls = (ledger.standing, ledger.notes, lambda: ledger.move("running", "paused"))
+        calls = (ledger.standing, ledger.metadata, lambda: ledger.move("running", "paused"))
         for call in calls * 2:
             with pytest.raises(RedisError):
                 call()

@@ -38,6 +38,7 @@ from worker.service.context import QUEUE, Context
 from worker.service.embedded import server
 from worker.setup.exported import NotMovable, read_export
 from worker.setup.moving import take_over
+from worker.store.metadata import Metadata
 from worker.store.settings import Settings
 from worker.store.valkey import keys_of
 from worker.watcher import look_around
@@ -341,19 +342,19 @@ def test_a_weekend_without_workers_leaves_no_queue_of_the_same_job(
 
 def test_a_clock_that_was_ahead_keeps_no_report_and_no_notice_waiting(well: Begun) -> None:
     now, month = 1_700_000_000.0, 30 * 86_400
-    ahead = {"report_slot": str(int(now) + month), "report_claim": f"{now + month:.0f} x"}
+    ahead = Metadata(report_slot=int(now) + month, report_claim=f"{now + month:.0f} x")
     assert not is_claimed(ahead, now)
     assert latest_done(ahead, now) == 0
     assert is_claimed({"report_claim": f"{now + 60:.0f} x"}, now)
-    assert latest_done({"report_slot": str(int(now))}, now) == int(now)
+    assert latest_done({"report_slot": int(now)}, now) == int(now)
 
     event = Event("e", "failure", "text", 0, "now")
     assert outbox.is_due(outbox.Notice("n", event, 0, 1, now + month), now)
     assert not outbox.is_due(outbox.Notice("n", event, 0, 7, now + 9_000), now)
 
-    well.ledger.note(running_since=int(now) + month)
-    assert since(well.ledger, well.ledger.notes(), "running_since", True, now) == int(now)
-    assert well.ledger.notes()["running_since"] == str(int(now))
+    well.ledger.set_metadata(running_since=int(now) + month)
+    assert since(well.ledger, well.ledger.metadata(), "running_since", True, now) == int(now)
+    assert well.ledger.metadata()["running_since"] == int(now)
 
 
 def test_a_worker_that_is_none_ends_no_page(context: Context, well: Begun) -> None:

@@ -40,7 +40,7 @@ def outcome_of(begun: Begun, item: str) -> str | None:
 
 
 def a_sweep_later(begun: Begun) -> None:
-    begun.ledger.note(swept_at=int(time.time()) - 21)
+    begun.ledger.set_metadata(swept_at=int(time.time()) - 21)
     begun.turn()
 
 

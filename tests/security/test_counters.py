@@ -68,7 +68,7 @@ def test_a_count_that_is_none_is_said_moves_nothing_and_disturbs_no_other(
         jobs.advance("bad")
 
     assert moved(context) == kept
-    assert "cannot be read" in bad.ledger.notes()["error"]
+    assert "cannot be read" in bad.ledger.metadata()["error"]
     with pytest.raises(Unreadable, match=f"{count} is {wrong}, expected a whole number"):
         status_of(context, "bad")
     look_around(context, 0)

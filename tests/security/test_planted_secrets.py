@@ -88,7 +88,7 @@ def test_no_secret_is_written_shown_sent_or_kept_anywhere(
             assert found_in(processes(), planted) == []
             label_until_stopped(running, trial, project, annotator())
             ledger = running.context.ledger(trial.assessment)
-            eventually(lambda: ledger.notes().get("told_desk"))
+            eventually(lambda: ledger.metadata().get("told_desk"))
             eventually(lambda: "ConnectError" in "".join(ledger.notices().values()))
             said = b"".join(all_that_it_says(running, trial.assessment, tmp_path))
             assert found_in(processes(), planted) == []

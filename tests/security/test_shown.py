@@ -38,7 +38,7 @@ def n_labels(begun: Begun) -> int:
 
 
 def sweep(begun: Begun) -> None:
-    begun.ledger.note(swept_at=int(time.time()) - 21)
+    begun.ledger.set_metadata(swept_at=int(time.time()) - 21)
     begun.turn()
 
 

@@ -183,7 +183,7 @@ def _read_at(world: World, names: list[str]) -> dict[str, str]:
         try:
             now = {name: world.service.context.ledger(name).standing() for name in names}
             return {
-                k: s.notes.get("polled_at", "") for k, s in now.items() if s.status == "running"
+                k: s.metadata.get("polled_at", "") for k, s in now.items() if s.status == "running"
             }
         except RedisError:
             time.sleep(0.1)

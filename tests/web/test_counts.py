@@ -50,7 +50,7 @@ def lived(begun: Begun) -> Begun:
     task = desk.next_task(1)
     assert task is not None
     desk.delete_task(task)
-    begun.ledger.note(swept_at=0)
+    begun.ledger.set_metadata(swept_at=0)
     begun.turn()
     return begun
 

@@ -50,7 +50,7 @@ def ours(queue: Queue, assessment: str) -> list[str]:
 
 
 def test_a_running_assessment_is_woken_everylook_around(context, begun, assessment_id):
-    context.ledger(assessment_id).note(polled_at=int(time.time()))
+    context.ledger(assessment_id).set_metadata(polled_at=int(time.time()))
     look_around(context, 1)
     assert ours(begun, assessment_id) == [f"advance-{assessment_id}-0"]
 
@@ -71,7 +71,7 @@ def quiet(context, begun, assessment_id):
         if name != assessment_id:
             context.ledger(name).begin(replace(header, assessment=name))
             context.enter(name)
-        context.ledger(name).note(polled_at=time.time())
+        context.ledger(name).set_metadata(polled_at=time.time())
         context.ledger(name).advance_cursor(int((time.time() - 3600) * 1e6))
     yield names
     for name in names:
@@ -89,7 +89,7 @@ def test_of_many_quiet_ones_each_has_its_turn_and_none_is_thought_lost_meanwhile
     monkeypatch.setattr(watcher, "QUIET_AT_ONCE", 1)
     read_s = time.time() - STUCK_S - 1  # in a round that it sat out
     for name in quiet:
-        context.ledger(name).note(polled_at=read_s)
+        context.ledger(name).set_metadata(polled_at=read_s)
     woken: list[str] = []
     for rounds in range(5):
         begun.empty()
@@ -114,7 +114,7 @@ def test_one_that_people_are_at_is_woken_in_every_round_whatever_clock_is_ahead(
 def test_one_that_a_webhook_had_read_a_moment_ago_waits_for_the_next_round(
     context, begun, assessment_id, read_s, is_woken
 ):
-    context.ledger(assessment_id).note(polled_at=time.time() - read_s)
+    context.ledger(assessment_id).set_metadata(polled_at=time.time() - read_s)
     look_around(context, 1, 1.5)
     assert (f"advance-{assessment_id}-0" in begun.job_ids) == is_woken
 
@@ -128,7 +128,7 @@ def test_while_workers_do_not_get_on_those_that_webhooks_had_read_lately_wait(
 ):
     for n in range(n_waiting):
         context.ask_for_turn(f"other-{n}", 0)
-    context.ledger(assessment_id).note(polled_at=time.time() - read_s)
+    context.ledger(assessment_id).set_metadata(polled_at=time.time() - read_s)
     look_around(context, 1, 1.5)
     assert (f"advance-{assessment_id}-0" in begun.job_ids) == is_woken
 
@@ -160,7 +160,7 @@ def test_one_that_nobody_read_for_long_is_nudged_past_a_job_that_rq_lost(
 
 def test_an_ended_one_is_looked_at_seldom(context, begun, assessment_id):
     ledger = context.ledger(assessment_id)
-    ledger.note(polled_at=int(time.time()))
+    ledger.set_metadata(polled_at=int(time.time()))
     assert ledger.move("running", "stopped")
     woken = 0
     for rounds in range(ENDED_EVERY):

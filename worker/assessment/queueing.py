@@ -111,7 +111,7 @@ def n_waiting(
         in_pool: leave out the gold items.
         but: leave out these.
     """
-    answered = int(standing.notes.get("latest_answered", -1))
+    answered = standing.metadata.get("latest_answered", -1)
     waiting = [
         u
         for u in standing.unsettled.values()

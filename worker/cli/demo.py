@@ -116,8 +116,8 @@ def _follow(context: Context, assessment: str, stop: Event, *, by_hand: bool) ->
         while not stop.is_set():
             status = status_of(context, assessment)
             live.update(_panel(status))
-            notes = context.ledger(assessment).notes()
-            if status.status == "stopped" and notes.get("told_desk"):
+            metadata = context.ledger(assessment).metadata()
+            if status.status == "stopped" and metadata.get("told_desk"):
                 return status
             if not by_hand and time.monotonic() > deadline:
                 raise AssayError(

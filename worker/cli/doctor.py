@@ -196,12 +196,12 @@ def _webhook(header: Header, base: str) -> list[Finding]:
 def _of_assessment(context: Context, assessment: str) -> list[Finding]:
     ledger, found = context.ledger(assessment), []
     header = ledger.header()
-    notes = ledger.standing().notes
-    if header is not None and (hooked := notes.get("hooked")):
+    metadata = ledger.standing().metadata
+    if header is not None and (hooked := metadata.get("hooked")):
         found += _webhook(header, hooked.rpartition(" ")[0])
-    if error := notes.get("error", ""):
+    if error := metadata.get("error", ""):
         found.append(Finding(f"Assessment {assessment}", "its last turn failed", error))
-    if cure := labelling_text(notes):
+    if cure := labelling_text(metadata):
         found.append(Finding(f"Labelling of {assessment}", "another configuration", cure))
     others = [n for n, why in ledger.rejected().items() if why["reason"] == OTHER_DATA]
     if others:
@@ -214,7 +214,7 @@ def _of_assessment(context: Context, assessment: str) -> list[Finding]:
                 "predictions file has (`assay status --json` names the items), and they count",
             )
         )
-    if failed := notes.get("report_error", ""):
+    if failed := metadata.get("report_error", ""):
         found.append(Finding(f"Reports of {assessment}", "the last one failed", failed))
     if lost := given_up(ledger):
         seen = f"{len(lost)} could not be delivered"

@@ -29,7 +29,7 @@ def note_decisions(ledger: Ledger, plan: Plan) -> None:
     is told only if it says another thing than what was said before it.
     """
     texts = ledger.decisions()
-    if ledger.notes().get("noticed", "0") == str(len(texts)):
+    if ledger.metadata().get("noticed", 0) == len(texts):
         return
     said = "confirmed"
     stopped_at = ""
@@ -40,7 +40,7 @@ def note_decisions(ledger: Ledger, plan: Plan) -> None:
         elif decision["since"] != said:
             said = decision["since"]
             outbox.put(ledger, plan, _decided(decision))
-    ledger.note(noticed=len(texts), decided_at=stopped_at)
+    ledger.set_metadata(noticed=len(texts), decided_at=stopped_at)
 
 
 def look_for_trouble(ledger: Ledger, plan: Plan, standing: Standing, now: float) -> None:
@@ -51,9 +51,9 @@ def look_for_trouble(ledger: Ledger, plan: Plan, standing: Standing, now: float)
     """
     if not plan.notify:
         return
-    notes = standing.notes
-    errors = [text for text in (notes.get("error"), notes.get("report_error")) if text]
-    failing_since = since(ledger, notes, "failing_since", bool(errors), now)
+    metadata = standing.metadata
+    errors = [text for text in (metadata.get("error"), metadata.get("report_error")) if text]
+    failing_since = since(ledger, metadata, "failing_since", bool(errors), now)
     if failing_since is not None and now - failing_since >= LASTS_S:
         for text in errors:
             outbox.put(ledger, plan, _failure(text, failing_since, standing.revision, now))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Literal
 
 from worker.findings.fates import open_tasks
 from worker.notices.messages import Event
 from worker.store import Ledger, Standing
+from worker.store.metadata import Metadata
+
+Since = Literal["running_since", "empty_since", "failing_since"]
 
 # A queue is empty for moments between a label and the next import; for so long it should not be.
 EMPTY_S = 600.0
@@ -21,11 +24,11 @@ def stalls(ledger: Ledger, standing: Standing, stall_after_s: float, now: float)
     Args:
         now: in seconds since 1970.
     """
-    notes = standing.notes
+    metadata = standing.metadata
     is_running = standing.status == "running"
     is_empty = is_running and not open_tasks(standing)
-    running_since = since(ledger, notes, "running_since", is_running, now)
-    empty_since = since(ledger, notes, "empty_since", is_empty, now)
+    running_since = since(ledger, metadata, "running_since", is_running, now)
+    empty_since = since(ledger, metadata, "empty_since", is_empty, now)
     found = []
     if running_since is not None:
         last_label = min(now, max(standing.authors.values(), default=0) / 1e6)
@@ -43,19 +46,15 @@ def stalls(ledger: Ledger, standing: Standing, stall_after_s: float, now: float)
     return found
 
 
-def since(
-    ledger: Ledger, notes: Mapping[str, str], name: str, is_so: bool, now: float
-) -> int | None:
+def since(ledger: Ledger, metadata: Metadata, name: Since, is_so: bool, now: float) -> int | None:
     """The second since when something is so, kept under a name; None if it is not so."""
-    kept = notes.get(name, "")
-    if not is_so:
-        if kept:
-            ledger.note(**{name: ""})
-        return None
-    if not kept or int(kept) > now + CLOCKS_S:
-        ledger.swap_note(name, kept, str(int(now)))
-        return int(now)
-    return int(kept)
+    kept = metadata.get(name)
+    if is_so and kept is not None and kept <= now + CLOCKS_S:
+        return kept
+    found = int(now) if is_so else None
+    if kept != found:
+        ledger.compare_and_set(name, "" if kept is None else kept, "" if found is None else found)
+    return found
 
 
 def _stall(id: str, text: str, standing: Standing, now: float) -> Event:

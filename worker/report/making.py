@@ -39,24 +39,24 @@ def make_scheduled(context: Context, assessment: str, number: int) -> Path | Non
         NoSuchAssessment, PoolChanged, OSError.
     """
     ledger = context.ledger(assessment)
-    notes = ledger.notes()
-    claim = notes.get("report_claim", "")
-    if number <= latest_done(notes, time.time()) or is_claimed(notes, time.time()):
+    metadata, now = ledger.metadata(), time.time()
+    claim = metadata.get("report_claim", "")
+    if number <= latest_done(metadata, now) or is_claimed(metadata, now):
         return None
     mine = _claim(CLAIM_S)
-    if not ledger.swap_note("report_claim", claim, mine):
+    if not ledger.compare_and_set("report_claim", claim, mine):
         return None
     try:
         header = context.header(assessment)
         path, report = _make(context, header, Slot(number).at)
         outbox.put(ledger, stored_plan(header.plan), _made(number, path, report))
         _mark(ledger, number)
-        if notes.get("report_error"):
-            ledger.note(report_error="")
+        if metadata.get("report_error"):
+            ledger.set_metadata(report_error="")
     except Exception:
-        ledger.swap_note("report_claim", mine, _claim(RETRY_S))
+        ledger.compare_and_set("report_claim", mine, _claim(RETRY_S))
         raise
-    ledger.swap_note("report_claim", mine, "")
+    ledger.compare_and_set("report_claim", mine, "")
     return path
 
 
@@ -108,8 +108,8 @@ def _made(number: int, path: Path, report: Report) -> Event:
 
 def _mark(ledger: Ledger, number: int) -> None:
     """Note that a slot is done; the note never goes back, but from a clock that was ahead."""
-    while latest_done(notes := ledger.notes(), time.time()) < number:
-        if ledger.swap_note("report_slot", notes.get("report_slot", ""), str(number)):
+    while latest_done(metadata := ledger.metadata(), time.time()) < number:
+        if ledger.compare_and_set("report_slot", metadata.get("report_slot", ""), number):
             return
 
 

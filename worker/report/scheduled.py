@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from worker.plan.fields import beside
 from worker.report.slots import Slot, slot_of
 from worker.service.context import REPORT_TIMEOUT_S, Context
 from worker.store import Header, Standing
+from worker.store.metadata import Metadata
 
 # Longer than the job may run, so that two never write the report of one slot at the same time.
 CLAIM_S = REPORT_TIMEOUT_S + 15.0
@@ -39,28 +39,28 @@ def due(plan: Plan, header: Header, standing: Standing, now: datetime) -> Slot |
 
     While it is open, the latest one of the schedule; once it is decided, the moment of that.
     """
-    if plan.report.every is None or is_claimed(standing.notes, now.timestamp()):
+    if plan.report.every is None or is_claimed(standing.metadata, now.timestamp()):
         return None
     if standing.status == "stopped":
-        decided_at = standing.notes.get("decided_at")
+        decided_at = standing.metadata.get("decided_at")
         slot = Slot(int(datetime.fromisoformat(decided_at).timestamp())) if decided_at else None
     else:
         began_at = datetime.fromisoformat(header.started_at)
         slot = slot_of(plan.report.every, began_at, now, plan.report.timezone)
-    done = latest_done(standing.notes, now.timestamp())
+    done = latest_done(standing.metadata, now.timestamp())
     return None if slot is None or slot.number <= done else slot
 
 
-def is_claimed(notes: Mapping[str, str], now: float) -> bool:
+def is_claimed(metadata: Metadata, now: float) -> bool:
     """Whether somebody makes a report now, or failed to a moment ago."""
-    claim = notes.get("report_claim", "")
+    claim = metadata.get("report_claim", "")
     return bool(claim) and now < float(claim.split(" ")[0]) <= now + CLAIM_S + CLOCKS_S
 
 
-def latest_done(notes: Mapping[str, str], now: float) -> int:
+def latest_done(metadata: Metadata, now: float) -> int:
     """The number of the latest slot whose report is there; 0 before the first one.
 
     One that is still to come was noted while a clock was ahead, and counts as none.
     """
-    number = int(notes.get("report_slot") or 0)
+    number = metadata.get("report_slot", 0)
     return number if number <= now + CLOCKS_S else 0

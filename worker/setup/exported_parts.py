@@ -15,11 +15,13 @@ from pydantic import (
     StrictInt,
     StrictStr,
     TypeAdapter,
+    create_model,
 )
 
 from worker.plan.model import assessment_id
 from worker.plan.notify_part import EventKind
 from worker.store.contract import MOST
+from worker.store.metadata import METADATA
 from worker.store.records import State
 
 # Here as text, there as numbers.
@@ -71,26 +73,19 @@ class _Changed(BaseModel):
     since_us: _Whole
 
 
-class _Notes(BaseModel):
-    """The facts beside the state that are read; the others are texts, which are only shown."""
+class _Facts(BaseModel):
+    """Those beside the state that hold JSON and are read; other texts are only shown."""
 
-    cursor: _WholeText = 0
-    latest_answered: _WholeText = 0
-    resume_until: _WholeText = 0
-    noticed: _WholeText = 0
-    swept_at: _Seconds = 0.0
-    polled_at: _Seconds = 0.0
-    described_at: _Seconds = 0.0
     labelling: Json[dict[str, StrictStr]] = {}
-    labelling_same_until: _WholeText = 0
     labelling_changed: Json[_Changed] | Literal[""] = ""
     labelling_read_from: _WholeText | Literal[""] = ""
-    looked_through: _WholeText = 0
-    tab_at: _Seconds = 0.0
-    report_slot: _WholeText | Literal[""] = ""
-    running_since: _WholeText | Literal[""] = ""
-    empty_since: _WholeText | Literal[""] = ""
-    failing_since: _WholeText | Literal[""] = ""
+
+
+_NUMBERS: dict[type, Any] = {int: _WholeText | Literal[""], float: _Seconds | Literal[""]}
+_FACTS: dict[str, Any] = {
+    name: (_NUMBERS[kind], "") for name, kind in METADATA.items() if kind in _NUMBERS
+}
+_Metadata = create_model("_Metadata", __base__=_Facts, **_FACTS)
 
 
 class _Choice(BaseModel):
@@ -196,7 +191,7 @@ _Tasks = dict[_WholeText, Annotated[str, Field(pattern=r"^[0-9]{1,16}:[0-9]{1,9}
 # Key -> its type on the server, and what it holds.
 _KEYS: dict[str, tuple[str, Any]] = {
     "meta": ("hash", _Meta),
-    "notes": ("hash", _Notes),
+    "notes": ("hash", _Metadata),
     "items": ("hash", dict[str, Json[_Record]]),
     "open": ("hash", dict[str, Json[_Open]]),
     "tasks": ("hash", _Tasks),

@@ -43,7 +43,7 @@ def resume(context: Context, assessment: str, more: int) -> None:
     if standing.status != "stopped":
         raise _wrong(context, assessment, "resumed", "paused or stopped")
     # Before the move: a turn in between must not stop it again at once.
-    ledger.note(resume_until=verdict.labels + more)
+    ledger.set_metadata(resume_until=verdict.labels + more)
     if not ledger.move("stopped", "running"):
         raise _wrong(context, assessment, "resumed", "paused or stopped")
     context.wake(assessment)

@@ -88,7 +88,7 @@ def _judgements_in_label_studio(
     tasks: Counter[str] = Counter()
     looks = [look for look in desk.read([brief.task for brief in desk.census()]) if look.item]
     rows = assessment.pool.find({look.item for look in looks})
-    changed = changed_labelling(ledger.notes())
+    changed = changed_labelling(ledger.metadata())
     for look in looks:
         if (row := rows.get(look.item)) is not None:
             look = as_counted(look, row, assessment.rules, changed)

@@ -25,7 +25,6 @@ from worker.service.context import Context
 from worker.setup.project_pool import ProjectPool, read_project, settled_plan, warnings_of
 from worker.setup.since import taken_over, with_earlier
 from worker.store import AlreadyStarted, Header
-from worker.turn.shown import BEGUN
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +188,7 @@ def start(path: Path, context: Context, say: Callable[[str], None]) -> Header:
     ledger = context.ledger(plan.assessment)
     ledger.begin(header)
     if checked.config is not None:  # a project's own is looked at by the first turn
-        ledger.note(**{BEGUN: labelling(checked.config, schema.control)})
+        ledger.set_metadata(labelling=labelling(checked.config, schema.control))
     if checked.read is not None and plan.queue.mode == "prioritise":
         # What changed before is in the pool already.
         ledger.advance_cursor(checked.read.at_us)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Unpack
 
 from worker.errors import AssayError
 from worker.store.changes import Change
+from worker.store.metadata import Metadata
 from worker.store.records import State
 
 VERSION = 1
@@ -112,11 +113,11 @@ class Standing:
     unsettled: Mapping[str, Unsettled]
     authors: Mapping[str, int]  # who judged, and when last (microseconds)
     n_rejected: int
-    notes: Mapping[str, str] = field(default_factory=dict)  # cursor and other small facts
+    metadata: Metadata = field(default_factory=Metadata)
 
 
-# The items of tasks, the records of items, the notes.
-Stored = tuple[dict[int, str], dict[str, str], dict[str, str]]
+# The items of tasks, the records of items, the metadata.
+Stored = tuple[dict[int, str], dict[str, str], Metadata]
 
 
 class Ledger(Protocol):
@@ -136,7 +137,7 @@ class Ledger(Protocol):
     def revision(self) -> int:
         """The revision alone (it is in `standing` too)."""
 
-    def notes(self) -> dict[str, str]:
+    def metadata(self) -> Metadata:
         """The small facts alone (they are in `standing` too)."""
 
     def next_reading(self) -> int:
@@ -152,7 +153,7 @@ class Ledger(Protocol):
         """Which item each of the known ones among `tasks` shows."""
 
     def known(self, tasks: Sequence[int], items: Sequence[str]) -> Stored:
-        """`items_of`, `records` and `notes` in one trip."""
+        """`items_of`, `records` and `metadata` in one trip."""
 
     def mark_foreign(self, tasks: Mapping[int, str]) -> None:
         """Remember tasks of the project that we did not import (their briefs name no item)."""
@@ -196,13 +197,13 @@ class Ledger(Protocol):
     def move(self, before: Status, after: Status) -> bool:
         """Change the status if it is `before`."""
 
-    def note(self, **notes: str | int) -> None:
-        """Keep small facts beside the state (cursor, last poll, last error)."""
+    def set_metadata(self, **facts: Unpack[Metadata]) -> None:
+        """Keep small facts beside the state."""
 
-    def swap_note(self, name: str, before: str, after: str) -> bool:
+    def compare_and_set(self, name: str, before: str | int, after: str | int) -> bool:
         """Change a small fact if it is `before` (empty: or not there); say whether it was."""
 
-    def advance_cursor(self, cursor_us: int, **notes: str | int) -> None:
+    def advance_cursor(self, cursor_us: int, **facts: Unpack[Metadata]) -> None:
         """Move the cursor forward, never back, and keep small facts in the same step."""
 
     def take_lease(self, holder: str, ttl_ms: int) -> bool:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from worker.store.changes import Change, open_note
 from worker.store.contract import (
@@ -20,6 +20,7 @@ from worker.store.contract import (
     task_from,
     unsettled_from,
 )
+from worker.store.metadata import Metadata, read_metadata
 from worker.store.records import Record, dump
 
 
@@ -64,15 +65,15 @@ class MemoryLedger:
                 unsettled={k: unsettled_from(k, v) for k, v in self._hashes["open"].items()},
                 authors={k: int(v) for k, v in self._hashes["authors"].items()},
                 n_rejected=len(self._hashes["rejected"]),
-                notes=dict(self._hashes["notes"]),
+                metadata=read_metadata(self._hashes["notes"]),
             )
 
     def revision(self) -> int:
         return self._revision
 
-    def notes(self) -> dict[str, str]:
+    def metadata(self) -> Metadata:
         with self._lock:
-            return dict(self._hashes["notes"])
+            return read_metadata(self._hashes["notes"])
 
     def next_reading(self) -> int:
         with self._lock:
@@ -92,7 +93,7 @@ class MemoryLedger:
         return {task: known[task][3] for task in tasks if task in known}
 
     def known(self, tasks: Sequence[int], items: Sequence[str]) -> Stored:
-        return self.items_of(tasks), self.records(items), self.notes()
+        return self.items_of(tasks), self.records(items), self.metadata()
 
     def mark_foreign(self, tasks: Mapping[int, str]) -> None:
         with self._lock:
@@ -189,21 +190,21 @@ class MemoryLedger:
             self._status = after
             return True
 
-    def note(self, **notes: str | int) -> None:
+    def set_metadata(self, **facts: Unpack[Metadata]) -> None:
         with self._lock:
-            self._hashes["notes"].update({k: str(v) for k, v in notes.items()})
+            self._hashes["notes"].update({k: str(v) for k, v in facts.items()})
 
-    def swap_note(self, name: str, before: str, after: str) -> bool:
+    def compare_and_set(self, name: str, before: str | int, after: str | int) -> bool:
         with self._lock:
-            if self._hashes["notes"].get(name, "") != before:
+            if self._hashes["notes"].get(name, "") != str(before):
                 return False
-            self._hashes["notes"][name] = after
+            self._hashes["notes"][name] = str(after)
             return True
 
-    def advance_cursor(self, cursor_us: int, **notes: str | int) -> None:
+    def advance_cursor(self, cursor_us: int, **facts: Unpack[Metadata]) -> None:
         with self._lock:
             self._edit("max", "notes", "cursor", cursor_us)
-            self.note(**notes)
+            self.set_metadata(**facts)
 
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
         with self._lock:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from redis import Redis
 from redis.exceptions import OutOfMemoryError
@@ -27,6 +27,7 @@ from worker.store.contract import (
     whole,
 )
 from worker.store.memory import choice_text
+from worker.store.metadata import Metadata, read_metadata
 from worker.store.records import Record, dump
 
 # What counts in `meta`.
@@ -74,7 +75,7 @@ class ValkeyLedger:
         self._begin = connection.register_script(_script("begin"))
         self._move = connection.register_script(_script("move"))
         self._cursor = connection.register_script(_script("cursor"))
-        self._swap = connection.register_script(_script("swap_note"))
+        self._swap = connection.register_script(_script("compare_and_set"))
         self._notice = connection.register_script(_script("put_notice"))
         self._replace = connection.register_script(_script("replace_notice"))
 
@@ -96,7 +97,7 @@ class ValkeyLedger:
             # A full Redis 7 takes no transaction, even of reads; nor any claim or decision that
             # could rest on a picture of two moments.
             parts = self._parts(transaction=False)
-        (status, *told), tally, taken, unsettled, authors, notes, n_rejected = parts
+        (status, *told), tally, taken, unsettled, authors, metadata, n_rejected = parts
         counts = _counts(told)
         return Standing(
             status=cast(Status, status or "starting"),
@@ -107,7 +108,7 @@ class ValkeyLedger:
             unsettled={k: unsettled_from(k, v) for k, v in unsettled.items()},
             authors={k: int(v) for k, v in authors.items()},
             n_rejected=n_rejected,
-            notes=notes,
+            metadata=read_metadata(metadata),
         )
 
     def _parts(self, *, transaction: bool) -> list[Any]:
@@ -132,8 +133,8 @@ class ValkeyLedger:
         told = cast("list[str | None]", self._db.hmget(self._key("meta"), list(_COUNTS)))
         return _counts(told)["revision"]
 
-    def notes(self) -> dict[str, str]:
-        return cast("dict[str, str]", self._db.hgetall(self._key("notes")))
+    def metadata(self) -> Metadata:
+        return read_metadata(cast("dict[str, str]", self._db.hgetall(self._key("notes"))))
 
     def next_reading(self) -> int:
         return self._count_on("reading")
@@ -155,11 +156,11 @@ class ValkeyLedger:
                 pipe.hmget(self._key("tasks"), [str(task) for task in tasks])
             if items:
                 pipe.hmget(self._key("items"), list(items))
-            notes, *found = pipe.execute()
+            metadata, *found = pipe.execute()
         briefs, texts = found.pop(0) if tasks else (), found.pop(0) if items else ()
         owners = {t: task_from(v)[3] for t, v in zip(tasks, briefs, strict=True) if v is not None}
         records = {i: text for i, text in zip(items, texts, strict=True) if text is not None}
-        return owners, records, notes
+        return owners, records, read_metadata(metadata)
 
     def mark_foreign(self, tasks: Mapping[int, str]) -> None:
         if tasks:
@@ -228,14 +229,14 @@ class ValkeyLedger:
     def move(self, before: Status, after: Status) -> bool:
         return bool(self._move(keys=[self._key("meta")], args=[before, after]))
 
-    def note(self, **notes: str | int) -> None:
-        self._db.hset(self._key("notes"), mapping=cast("dict[Any, Any]", notes))
+    def set_metadata(self, **facts: Unpack[Metadata]) -> None:
+        self._db.hset(self._key("notes"), mapping=cast("dict[Any, Any]", facts))
 
-    def swap_note(self, name: str, before: str, after: str) -> bool:
+    def compare_and_set(self, name: str, before: str | int, after: str | int) -> bool:
         return bool(self._swap(keys=[self._key("notes")], args=[name, before, after]))
 
-    def advance_cursor(self, cursor_us: int, **notes: str | int) -> None:
-        told = [part for note in notes.items() for part in note]
+    def advance_cursor(self, cursor_us: int, **facts: Unpack[Metadata]) -> None:
+        told: list[Any] = [part for fact in facts.items() for part in fact]
         self._cursor(keys=[self._key("notes")], args=[cursor_us, *told])
 
     def take_lease(self, holder: str, ttl_ms: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +13,32 @@ from connector.port import TAB, Desk, marker
 from worker.files import write_whole
 from worker.store import Ledger
 from worker.store.contract import Status
+from worker.store.metadata import Metadata
 
 # The line of progress is written at most this often; each writing costs Label Studio 0.2 s.
 EVERY_S = 30.0
-# What annotators were told before the thanks: of a project that was there, its own guidelines.
-_GUIDELINES = "guidelines_before"
 
 
 def publish_progress(
-    ledger: Ledger, desk: Desk, text: Callable[[], str], notes: Mapping[str, str]
+    ledger: Ledger, desk: Desk, text: Callable[[], str], metadata: Metadata
 ) -> None:
     """Put one line on the project's card: at most twice a minute, and only if it changed.
 
     Args:
         text: says how far it is; asked for twice a minute at most, because it takes longer than
             the rest of a turn.
-        notes: the ledger's, as this turn has read them: nobody else writes what is looked at here.
+        metadata: as this turn has read it: nobody else writes what is looked at here.
     """
-    if abs(time.time() - float(notes.get("described_at", 0))) < EVERY_S:
+    if abs(time.time() - metadata.get("described_at", 0)) < EVERY_S:
         return
     line = f"{text()} {marker(ledger.assessment)}"
-    if notes.get("described") != line:
+    if metadata.get("described") != line:
         desk.describe(line)
-    ledger.note(described=line, described_at=int(time.time()))
+    ledger.set_metadata(described=line, described_at=int(time.time()))
 
 
 def publish_tab(
-    ledger: Ledger, desk: Desk, status: Status, text: Callable[[], str], notes: Mapping[str, str]
+    ledger: Ledger, desk: Desk, status: Status, text: Callable[[], str], metadata: Metadata
 ) -> None:
     """Title our tab in the Data Manager, as often as `publish_progress`; what ends work, at once.
 
@@ -47,29 +46,29 @@ def publish_tab(
 
     Args:
         text: says how far it is, while it is running.
-        notes: as of `publish_progress`.
+        metadata: as of `publish_progress`.
     """
-    if status == "running" and abs(time.time() - float(notes.get("tab_at", 0))) < EVERY_S:
+    if status == "running" and abs(time.time() - metadata.get("tab_at", 0)) < EVERY_S:
         return
     over = "finished" if status == "stopped" else status
     title = f"{TAB}: {text() if status == 'running' else over}"
-    if notes.get("tab") == title and status != "running":
+    if metadata.get("tab") == title and status != "running":
         return
-    if notes.get("tab") != title:
+    if metadata.get("tab") != title:
         desk.tab(title)
-    ledger.note(tab=title, tab_at=int(time.time()))
+    ledger.set_metadata(tab=title, tab_at=int(time.time()))
 
 
 def write_decision(ledger: Ledger, folder: Path) -> None:
     """Write `decision.json`: the stop, and under `reviews` what later labels made of it."""
     texts, path = ledger.decisions(), folder / "decision.json"
-    count = str(len(texts))
-    if not texts or (ledger.notes().get("told_file") == count and path.exists()):
+    count = len(texts)
+    if not texts or (ledger.metadata().get("told_file") == count and path.exists()):
         return
     told = _told(texts)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
-    ledger.note(told_file=count)
+    ledger.set_metadata(told_file=count)
 
 
 def publish_decision(ledger: Ledger, desk: Desk) -> None:
@@ -79,28 +78,28 @@ def publish_decision(ledger: Ledger, desk: Desk) -> None:
     only delays this, since every later turn looks again.
     """
     texts = ledger.decisions()
-    count = str(len(texts))
-    if not texts or ledger.notes().get("told_desk") == count:
+    count = len(texts)
+    if not texts or ledger.metadata().get("told_desk") == count:
         return
     told = _told(texts)
-    if not ledger.notes().get(_GUIDELINES):
-        ledger.swap_note(_GUIDELINES, "", json.dumps(desk.instruction()))
+    if not ledger.metadata().get("guidelines_before"):
+        ledger.compare_and_set("guidelines_before", "", json.dumps(desk.instruction()))
     desk.announce(_announcement(told))
     line = f"{_in_a_line(told)} {marker(ledger.assessment)}"
     desk.describe(line)
-    ledger.note(told_desk=count, described=line, described_at=int(time.time()))
+    ledger.set_metadata(told_desk=count, described=line, described_at=int(time.time()))
 
 
-def retract_decision(ledger: Ledger, desk: Desk, notes: Mapping[str, str]) -> None:
+def retract_decision(ledger: Ledger, desk: Desk, metadata: Metadata) -> None:
     """After a resume: take the thanks away, or annotators would read that nothing is left.
 
     Args:
-        notes: as of `publish_progress`.
+        metadata: as of `publish_progress`.
     """
-    if notes.get("told_desk"):
-        html, is_shown = json.loads(notes.get(_GUIDELINES) or '["", false]')
+    if metadata.get("told_desk"):
+        html, is_shown = json.loads(metadata.get("guidelines_before") or '["", false]')
         desk.announce(html, is_shown=is_shown)
-        ledger.note(**{"told_desk": "", _GUIDELINES: ""})
+        ledger.set_metadata(told_desk=0, guidelines_before="")
 
 
 def _told(texts: Sequence[str]) -> dict[str, Any]:

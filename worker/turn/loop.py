@@ -53,8 +53,8 @@ def _turn(
     rules = assessment.rules
 
     # 1 and 2: read what changed in Label Studio, record it exactly once.
-    notes = catch_up(ledger, desk, rules)
-    if sweep_is_due(notes, time.time()):
+    metadata = catch_up(ledger, desk, rules)
+    if sweep_is_due(metadata, time.time()):
         sweep(ledger, desk, rules)
 
     # 3 and 4: tally + prior = posterior; ask the stop rule.
@@ -77,18 +77,18 @@ def _turn(
         write_decision(ledger, folder)
     if standing.status == "running":
         override_settings(ledger, desk)
-        retract_decision(ledger, desk, standing.notes)
+        retract_decision(ledger, desk, standing.metadata)
         tidy(assessment, ledger, desk, standing)
-        if changed_labelling(standing.notes) is None:  # else no answer would count
+        if changed_labelling(standing.metadata) is None:  # else no answer would count
             refill(assessment, ledger, desk, belief, standing, lease)
-        publish_progress(ledger, desk, partial(_line, assessment, standing), standing.notes)
+        publish_progress(ledger, desk, partial(_line, assessment, standing), standing.metadata)
     else:
         empty(assessment, ledger, desk, standing)
     if standing.status == "stopped":
         publish_decision(ledger, desk)
         restore_settings(ledger, desk)
     title = partial(_title, assessment, standing)
-    publish_tab(ledger, desk, standing.status, title, standing.notes)
+    publish_tab(ledger, desk, standing.status, title, standing.metadata)
     return verdict
 
 
@@ -134,9 +134,9 @@ def _may_stop(standing: Standing, verdict: Verdict) -> bool:
 
     Nothing is decided while annotators are asked something else than in the beginning.
     """
-    if not verdict.stop or changed_labelling(standing.notes) is not None:
+    if not verdict.stop or changed_labelling(standing.metadata) is not None:
         return False
-    resumed = verdict.labels < int(standing.notes.get("resume_until", 0))
+    resumed = verdict.labels < standing.metadata.get("resume_until", 0)
     return verdict.reason == "exhausted" or not resumed
 
 
@@ -148,12 +148,12 @@ def _stop_again(ledger: Ledger, standing: Standing) -> None:
 
 def _review(assessment: Assessment, header: Header, ledger: Ledger, standing: Standing) -> None:
     """After the stop: the stop stays, and every later change says what became of the finding."""
-    if standing.notes.get("reviewed") == str(standing.revision):
+    if standing.metadata.get("reviewed") == standing.revision:
         return  # what was published may be megabytes: an idle turn does not read it again
     published = [json.loads(text) for text in ledger.decisions()]
     stop = next(d for d in reversed(published) if d["kind"] == "stop")
     if standing.revision == published[-1]["revision"]:
-        ledger.note(reviewed=standing.revision)
+        ledger.set_metadata(reviewed=standing.revision)
         return
     standing, belief, verdict = look(assessment, ledger)
     text = decision(

@@ -7,14 +7,14 @@ annotators already. `worker.turn.reclaim` claims them again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from connector.labels import Look
 from worker.store import Ledger
+from worker.store.metadata import Metadata
 
 # What the log of choices says of a claim that was made for a task that was there.
 FOUND = "found"
-_NOTE = "strays"
 
 
 def note_orphans(ledger: Ledger, looks: Sequence[Look]) -> None:
@@ -23,9 +23,9 @@ def note_orphans(ledger: Ledger, looks: Sequence[Look]) -> None:
         _change(ledger, lambda known: known | {look.task: look.item for look in looks})
 
 
-def orphans(notes: Mapping[str, str]) -> dict[int, str]:
+def orphans(metadata: Metadata) -> dict[int, str]:
     """Such tasks: id -> item."""
-    return {int(task): item for task, item in json.loads(notes.get(_NOTE) or "{}").items()}
+    return {int(task): item for task, item in json.loads(metadata.get("strays") or "{}").items()}
 
 
 def forget_orphans(ledger: Ledger, tasks: Iterable[int]) -> None:
@@ -36,8 +36,8 @@ def forget_orphans(ledger: Ledger, tasks: Iterable[int]) -> None:
 def _change(ledger: Ledger, changed: Callable[[dict[int, str]], dict[int, str]]) -> None:
     """Change the list, whoever else does: a worker whose lease ran out may still be at it."""
     while True:
-        notes = ledger.notes()
-        before, left = notes.get(_NOTE, ""), changed(orphans(notes))
+        metadata = ledger.metadata()
+        before, left = metadata.get("strays", ""), changed(orphans(metadata))
         after = json.dumps(left, sort_keys=True) if left else ""
-        if after == before or ledger.swap_note(_NOTE, before, after):
+        if after == before or ledger.compare_and_set("strays", before, after):
             return

@@ -11,11 +11,6 @@ import json
 from connector.port import BorrowedDesk, Desk
 from worker.store import Ledger
 
-# What the project's settings were; empty once they are put back.
-_BEFORE = "settings_before"
-# Set while the project has our settings.
-_TAKEN = "settings_taken"
-
 
 class Claimed:
     """What the desk in a borrowed project must know of the ledger."""
@@ -40,13 +35,13 @@ def override_settings(ledger: Ledger, desk: Desk) -> None:
     """
     if not isinstance(desk, BorrowedDesk):
         return
-    notes = ledger.notes()
-    if notes.get(_TAKEN):
+    metadata = ledger.metadata()
+    if metadata.get("settings_taken"):
         return
-    if not notes.get(_BEFORE):
-        ledger.swap_note(_BEFORE, "", json.dumps(desk.settings(), sort_keys=True))
+    if not metadata.get("settings_before"):
+        ledger.compare_and_set("settings_before", "", json.dumps(desk.settings(), sort_keys=True))
     desk.take_over()
-    ledger.note(**{_TAKEN: "yes"})
+    ledger.set_metadata(settings_taken="yes")
 
 
 def restore_settings(ledger: Ledger, desk: Desk) -> None:
@@ -55,10 +50,10 @@ def restore_settings(ledger: Ledger, desk: Desk) -> None:
     Raises:
         ConnectorError: what is left to do, the next turn does.
     """
-    before = ledger.notes().get(_BEFORE)
+    before = ledger.metadata().get("settings_before")
     if not before or not isinstance(desk, BorrowedDesk):
         return
     # First: a resume between these lines must take the project over again.
-    ledger.note(**{_TAKEN: ""})
+    ledger.set_metadata(settings_taken="")
     desk.restore_settings(json.loads(before))
-    ledger.note(**{_BEFORE: ""})
+    ledger.set_metadata(settings_before="")

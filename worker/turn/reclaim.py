@@ -21,7 +21,7 @@ def reclaim(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standi
     It may die at any line: what is claimed and not recorded is looked up in Label Studio as any
     import in doubt, and the rest is still on the list of orphans.
     """
-    known = orphans(standing.notes)
+    known = orphans(standing.metadata)
     if not known or standing.status != "running":
         return False
     looks = [look for look in desk.read(list(known)) if look.item]

@@ -67,7 +67,7 @@ def refill(
     claims = choose(assessment, belief, standing, enough, late)
     # Refused when an outcome changed meanwhile: the wake that came with it begins another turn.
     if claims and ledger.claim(standing.revision, claims):
-        if {c.item for c in claims} & set(orphans(standing.notes).values()):
+        if {c.item for c in claims} & set(orphans(standing.metadata).values()):
             # Some lie before the annotators already.
             _deliver_doubtful(assessment, ledger, desk, ledger.standing(), lease)
             return
@@ -92,7 +92,7 @@ def choose(
     left, pending = unclaimed_cells(assessment, standing), pending_cells(assessment, standing)
     gold_left = len(assessment.pool.gold) - standing.taken.get(-1, 0)
     if plan.stop.budget is not None:
-        more = max(0, int(standing.notes.get("resume_until", 0)) - plan.stop.budget)
+        more = max(0, standing.metadata.get("resume_until", 0) - plan.stop.budget)
         spent = assessment.spent(belief)
         queued = n_unanswered(assessment, standing)
         wanted = min(wanted, plan.stop.budget + more - spent - queued)

@@ -7,23 +7,14 @@ assessment begins. A label that is not on these is rejected, and counts as soon 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from connector.labelling import differing
 from connector.labels import Judgement, Look
+from worker.store.metadata import Metadata
 from worker.store.rules import Rules
 
 OTHER_DATA = "its task does not show the item: the data or the item_id were changed in Label Studio"
-
-# The parts of the labelling configuration that the assessment began with (`connector.labelling`).
-BEGUN = "labelling"
-# Labels until then were read before the configuration was last found to be the same; microseconds
-# since 1970.
-_SAME_UNTIL = "labelling_same_until"
-_CHANGED = "labelling_changed"
-# Set while tasks that changed since then are to be read again, by another rule than before.
-_READ_FROM = "labelling_read_from"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +30,18 @@ class Changed:
         return f"the labelling configuration was changed ({self.parts})"
 
 
-def changed_labelling(notes: Mapping[str, str]) -> Changed | None:
-    """How the labelling configuration was when it was last looked at; None if as in the beginning.
-
-    Args:
-        notes: the ledger's.
-    """
-    text = notes.get(_CHANGED)
+def changed_labelling(metadata: Metadata) -> Changed | None:
+    """How the labelling configuration was when last looked at; None if as in the beginning."""
+    text = metadata.get("labelling_changed")
     if not text:
         return None
     told = json.loads(text)
     return Changed(told["parts"], told["since_us"])
 
 
-def labelling_text(notes: Mapping[str, str]) -> str:
+def labelling_text(metadata: Metadata) -> str:
     """What it means that the labelling configuration was changed; empty if it was not."""
-    changed = changed_labelling(notes)
+    changed = changed_labelling(metadata)
     if changed is None:
         return ""
     return (
@@ -64,44 +51,43 @@ def labelling_text(notes: Mapping[str, str]) -> str:
     )
 
 
-def compared(notes: Mapping[str, str], now: str, read_until_us: int) -> dict[str, str | int]:
-    """Compare the labelling configuration with the first one; return the notes that follow from it.
+def compared(metadata: Metadata, now: str, read_until_us: int) -> Metadata:
+    """Compare the labelling configuration with the first one; return the facts that follow from it.
 
     Args:
         now: its parts; empty if the desk has none.
         read_until_us: labels until then were read before this configuration was.
     """
-    begun, changed = notes.get(BEGUN), changed_labelling(notes)
+    begun, changed = metadata.get("labelling"), changed_labelling(metadata)
     if not now:
         return {}
     if not begun:  # as an older release began it
-        return {BEGUN: now, _SAME_UNTIL: read_until_us}
+        return {"labelling": now, "labelling_same_until": read_until_us}
     if now == begun and changed is None:
-        return {_SAME_UNTIL: read_until_us}
+        return {"labelling_same_until": read_until_us}
     if now == begun and changed is not None:
-        again = {_SAME_UNTIL: read_until_us, _READ_FROM: _earlier(notes, changed.since_us)}
-        return {_CHANGED: "", **again}
-    since_us = int(notes.get(_SAME_UNTIL, 0)) if changed is None else changed.since_us
+        return {
+            "labelling_changed": "",
+            "labelling_same_until": read_until_us,
+            "labelling_read_from": _earlier(metadata, changed.since_us),
+        }
+    since_us = metadata.get("labelling_same_until", 0) if changed is None else changed.since_us
     text = json.dumps({"parts": differing(begun, now) or "all of it", "since_us": since_us})
-    again = {} if changed else {_READ_FROM: _earlier(notes, since_us)}
-    return {_CHANGED: text, **again}
+    if changed:
+        return {"labelling_changed": text}
+    return {"labelling_changed": text, "labelling_read_from": _earlier(metadata, since_us)}
 
 
-def _earlier(notes: Mapping[str, str], since_us: int) -> int:
+def _earlier(metadata: Metadata, since_us: int) -> str:
     """A reading that a crash cut short is made up for by the next one."""
-    pending = read_from(notes)
-    return since_us if pending is None else min(since_us, pending)
+    pending = read_from(metadata)
+    return str(since_us if pending is None else min(since_us, pending))
 
 
-def read_from(notes: Mapping[str, str]) -> int | None:
+def read_from(metadata: Metadata) -> int | None:
     """Tasks that changed after this moment are to be read again; None: it was done."""
-    text = notes.get(_READ_FROM)
+    text = metadata.get("labelling_read_from")
     return int(text) if text else None
-
-
-def was_read() -> dict[str, str]:
-    """The note that says that it was done."""
-    return {_READ_FROM: ""}
 
 
 def as_counted(look: Look, row: int, rules: Rules, changed: Changed | None) -> Look:

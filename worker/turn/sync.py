@@ -11,10 +11,11 @@ from connector.port import Desk
 from worker.errors import AssayError
 from worker.store import Ledger
 from worker.store.changes import Change, change
+from worker.store.metadata import Metadata
 from worker.store.records import CLOCKS_US, Record, load, looked_at, lost
 from worker.store.rules import Rules
 from worker.turn.orphans import note_orphans
-from worker.turn.shown import as_counted, changed_labelling, compared, read_from, was_read
+from worker.turn.shown import as_counted, changed_labelling, compared, read_from
 
 # Label Studio sets a task's stamp before the change can be seen, so what is older than the cursor
 # may still appear. Ten seconds is what was measured to be ample.
@@ -33,17 +34,17 @@ class Contention(AssayError):
     """Other workers kept changing the same items; the next turn tries again."""
 
 
-def catch_up(ledger: Ledger, desk: Desk, rules: Rules) -> Mapping[str, str]:
+def catch_up(ledger: Ledger, desk: Desk, rules: Rules) -> Metadata:
     """Read everything that changed since the cursor, record it, and move the cursor.
 
     The cursor moves only when all that it passes is recorded, so a crash repeats some of a reading
     and loses none; repeating changes nothing.
 
     Returns:
-        The ledger's notes as they were before.
+        The metadata as it was before.
     """
-    notes = ledger.notes()
-    cursor = int(notes.get("cursor", 0))
+    metadata = ledger.metadata()
+    cursor = metadata.get("cursor", 0)
     reading = ledger.next_reading()
     newest, batch = cursor, list[Look]()
     for look in desk.changes(max(0, cursor - OVERLAP_US)):
@@ -54,8 +55,8 @@ def catch_up(ledger: Ledger, desk: Desk, rules: Rules) -> Mapping[str, str]:
             ledger.advance_cursor(newest)  # they come in order, earliest first
             batch = []
     record(ledger, batch, reading, rules)
-    ledger.advance_cursor(newest, polled_at=f"{time.time():.3f}")
-    return notes
+    ledger.advance_cursor(newest, polled_at=round(time.time(), 3))
+    return metadata
 
 
 def record(ledger: Ledger, looks: Sequence[Look], reading: int, rules: Rules) -> None:
@@ -95,13 +96,13 @@ def _record_once(ledger: Ledger, looks: Sequence[Look], reading: int, rules: Rul
     # SQLite gives a deleted task's id to the next one, which shows another item.
     latest = {look.task: look for look in sorted(looks, key=lambda look: look.at_us)}
     items = list({look.item for look in latest.values()})
-    owners, stored, notes = ledger.known(list(latest), items)
+    owners, stored, metadata = ledger.known(list(latest), items)
     shown_before = ((task, owners.get(task, "")) for task in latest)
     # Where that changes an item of these looks, they conflict, and are recorded once more.
     _let_go(ledger, [(t, i) for t, i in shown_before if i and i != latest[t].item], rules)
     before = {item: load(text) for item, text in stored.items()}
     after = dict(before)
-    changed = changed_labelling(notes)
+    changed = changed_labelling(metadata)
     now_us = int(time.time() * 1e6)
     foreign: dict[int, str] = {}
     unclaimed: list[Look] = []
@@ -135,9 +136,9 @@ def _foreign_brief(look: Look) -> str:
     return f"{look.at_us}:{answers}:{len(look.judgements) - answers}:"
 
 
-def sweep_is_due(notes: Mapping[str, str], now_s: float) -> bool:
+def sweep_is_due(metadata: Metadata, now_s: float) -> bool:
     """Whether the counts were not compared for a while (or a clock was put back)."""
-    return abs(now_s - float(notes.get("swept_at", 0))) >= SWEEP_S
+    return abs(now_s - metadata.get("swept_at", 0)) >= SWEEP_S
 
 
 def sweep(ledger: Ledger, desk: Desk, rules: Rules, *, is_thorough: bool = False) -> bool:
@@ -150,11 +151,12 @@ def sweep(ledger: Ledger, desk: Desk, rules: Rules, *, is_thorough: bool = False
     Args:
         is_thorough: read every answered task again, in place of the next few.
     """
-    known, notes, now_us = ledger.tasks(), ledger.notes(), int(time.time() * 1e6)
-    cursor_us = int(notes.get("cursor", 0))
+    known, metadata, now_us = ledger.tasks(), ledger.metadata(), int(time.time() * 1e6)
+    cursor_us = metadata.get("cursor", 0)
     counters = desk.counters()
-    told = compared(notes, counters.labelling, min(cursor_us, now_us))
-    ledger.note(swept_at=int(time.time()), **told)
+    told = compared(metadata, counters.labelling, min(cursor_us, now_us))
+    told["swept_at"] = int(time.time())
+    ledger.set_metadata(**told)
     _read_by_new_rule(ledger, desk, rules, known)
     _look_through(ledger, desk, rules, known, is_thorough=is_thorough)
     ours = (
@@ -173,7 +175,7 @@ def _read_by_new_rule(
     ledger: Ledger, desk: Desk, rules: Rules, known: Mapping[int, tuple[int, int, int, str]]
 ) -> None:
     """After the labelling configuration was changed or put back: later labels count otherwise."""
-    since_us = read_from(ledger.notes())
+    since_us = read_from(ledger.metadata())
     if since_us is None:
         return
     later = [
@@ -182,7 +184,7 @@ def _read_by_new_rule(
         if item and answers and at_us > since_us - OVERLAP_US
     ]
     _read_again(ledger, desk, rules, later)
-    ledger.note(**was_read())
+    ledger.set_metadata(labelling_read_from="")
 
 
 def _look_through(
@@ -196,9 +198,9 @@ def _look_through(
     """Read answered tasks again: all, or those that come next."""
     answered = [task for task, (_, answers, _, item) in known.items() if item and answers]
     if not is_thorough:
-        last = int(ledger.notes().get("looked_through", 0))
+        last = ledger.metadata().get("looked_through", 0)
         answered = nsmallest(LOOKED_THROUGH, (task for task in answered if task > last))
-        ledger.note(looked_through=answered[-1] if len(answered) == LOOKED_THROUGH else 0)
+        ledger.set_metadata(looked_through=answered[-1] if len(answered) == LOOKED_THROUGH else 0)
     _read_again(ledger, desk, rules, answered)
 
 

@@ -160,11 +160,11 @@ def hook_one(context: Context, assessment: str, base: str, secret: str) -> bool:
     sign = f"{base} {hashlib.sha256(secret.encode()).hexdigest()[:16]}"
     receiver = hook_url(base, assessment)
     client = connect_label_studio(label_studio_settings(header.url))
-    is_known = ledger.notes().get("hooked") == sign
+    is_known = ledger.metadata().get("hooked") == sign
     if is_known and is_hooked(client, header.url, header.project, receiver, secret):
         return True
     hook(client, header.url, header.project, receiver, secret)
-    ledger.note(hooked=sign)
+    ledger.set_metadata(hooked=sign)
     return True
 
 

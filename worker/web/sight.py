@@ -121,7 +121,7 @@ class Sight:
     def _traffic(self, assessment: str, crew: Crew) -> Traffic:
         ledger = self.context.ledger(assessment)
         standing = ledger.standing()
-        notes, stamps = standing.notes, standing.authors.values()
+        metadata, stamps = standing.metadata, standing.authors.values()
         shown = open_tasks(standing)
         prefix = f"advance-{assessment}-"
         return Traffic(
@@ -133,9 +133,9 @@ class Sight:
             ),
             open_items=len(shown),
             open_tasks=sum(len(tasks) for tasks in shown),
-            polled_at=float(notes["polled_at"]) if "polled_at" in notes else None,
+            polled_at=metadata.get("polled_at"),
             label_at=max(stamps) / 1e6 if stamps else None,
-            error=notes.get("error", ""),
+            error=metadata.get("error", ""),
         )
 
     def reports(self, assessment: str) -> Path:

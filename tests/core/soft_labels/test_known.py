@@ -93,6 +93,7 @@ def test_votes_go_where_items_differ(pool):
     assert stats.spearmanr(drops, spread).statistic > 0.4
 
 
+@pytest.mark.slow
 def test_choosing_by_the_drops_ends_with_a_narrower_interval_than_chance():
     pool = Pool(*crisp(1500, seed=11))
     land, widths = pool.land(), []

@@ -379,6 +379,7 @@ def test_when_every_item_that_could_tell_is_given_up_the_queue_ends_undecided(tm
     assert not decided["is_conclusive"]
 
 
+@pytest.mark.slow
 def test_claims_are_right_at_least_as_often_as_they_say(tmp_path):
     """Differences from none to large, drawn at random; the bound is that of a binomial."""
     n_pools = 24 if os.environ.get("ASSAY_SLOW") == "0" else 120

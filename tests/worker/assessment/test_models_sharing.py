@@ -214,6 +214,7 @@ def test_a_queue_ahead_of_the_answers_is_chosen_again_alike(tmp_path):
     assert replay(work, ledger, desk).is_equal
 
 
+@pytest.mark.slow
 def test_a_pool_of_shared_cells_is_answered_right(tmp_path):
     work = assessed(tmp_path, IDENTIFY, stop={"mrr": {"confidence": 0.99}})
     outcome = truth_of(work)
@@ -222,6 +223,7 @@ def test_a_pool_of_shared_cells_is_answered_right(tmp_path):
     assert np.median([run.stop.labels for run in runs]) < N_ITEMS
 
 
+@pytest.mark.slow
 def test_items_of_a_shared_cell_are_a_uniform_sample_of_it(tmp_path):
     """However the strategy comes to a cell, its first items are of any group by its share."""
     work = assessed(tmp_path, IDENTIFY)

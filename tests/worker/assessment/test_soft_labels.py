@@ -53,6 +53,7 @@ def test_it_stops_when_the_interval_of_the_mean_distance_is_as_narrow_as_asked(d
     assert decision["labels"] < N_ITEMS
 
 
+@pytest.mark.slow
 def test_the_intervals_at_the_stop_hold_the_truth_as_often_as_they_say(tmp_path):
     held = 0
     for seed in range(8):
@@ -143,6 +144,7 @@ def test_a_vote_that_is_changed_changes_what_is_believed_and_back(tmp_path):
     assert (look(begun.work, begun.ledger)[1].judged.values == before).all()
 
 
+@pytest.mark.slow
 def test_votes_on_every_item_end_it_but_never_for_certain(tmp_path):
     begun = evaluated(tmp_path, "stop: {width: 0.0001}\n")
     begun.vote()

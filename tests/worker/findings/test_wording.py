@@ -271,7 +271,7 @@ def test_wherever_the_finding_stands_the_tolerance_stands_beside_how_sure_it_is(
         "annotators": decided.desk.guidelines[0],
         "notice": notice.event.text,
         "notebook": seen.text,
-        "standing": standing.notes["described"],
+        "standing": standing.metadata["described"],
     }
     for name, text in places.items():
         assert re.search(r"class, or within 0\.3 of it, \d[\d.]*% sure", text), (name, text)

@@ -113,6 +113,7 @@ def written(folder: Path, plan: dict[str, Any]) -> Path:
     return folder / "plan.yaml"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", ["truth", None], ids=["true classes", "drawn truths"])
 @settings(max_examples=N_PLANS)
 @given(plan=plans())

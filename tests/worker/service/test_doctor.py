@@ -213,7 +213,7 @@ def test_a_worker_and_a_watcher_at_work_are_seen(context):
 def test_an_assessment_whose_last_turn_failed_is_named_with_the_error(context):
     context.enter("mine")
     context.enter("other")
-    context.ledger("mine").note(error="Unreachable: it did not answer")
+    context.ledger("mine").set_metadata(error="Unreachable: it did not answer")
     findings = found(context)
     assert findings["Assessment mine"].cure == "Unreachable: it did not answer"
     assert "Assessment other" not in findings

@@ -53,7 +53,7 @@ def test_pause_and_resume_change_the_status_and_wake(context, begun):
 def test_what_is_paused_cannot_be_paused_nor_what_runs_resumed(context, begun):
     with pytest.raises(WrongMoment, match="is running"):
         resume(context, begun, 50)
-    assert "resume_until" not in context.ledger(begun).notes()  # a refusal changes nothing
+    assert "resume_until" not in context.ledger(begun).metadata()  # a refusal changes nothing
     pause(context, begun)
     with pytest.raises(WrongMoment, match="is paused"):
         pause(context, begun)
@@ -73,7 +73,7 @@ def test_after_a_stop_it_goes_on_for_so_many_labels_before_the_rule_is_asked_aga
     stop(context, begun)
     resume(context, begun, 7)
     assert status_of(context, begun).status == "running"
-    assert context.ledger(begun).notes()["resume_until"] == "7"
+    assert context.ledger(begun).metadata()["resume_until"] == 7
 
 
 def test_it_can_be_stopped_again_though_nothing_was_labelled_in_between(context, begun):

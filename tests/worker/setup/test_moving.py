@@ -67,7 +67,7 @@ def exported(file: Path, status: str = "running") -> tuple[Header, dict[str, Any
         for number, item in enumerate(map(work.pool.item, (4, 5))):
             claim = Claim(number, item.item_id, item.row, item.cell, item.predicted, why)
             assert ledger.claim(0, [claim])
-        ledger.note(cursor=12)
+        ledger.set_metadata(cursor=12)
         ledger.put_notice("report:1>0", NOTICE)
         if status == "paused":
             ledger.move("running", "paused")

@@ -18,7 +18,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def tell(ledger, desk, status, text):
     """As a turn does, with what it has read."""
-    publish_tab(ledger, desk, status, lambda: text, ledger.notes())
+    publish_tab(ledger, desk, status, lambda: text, ledger.metadata())
 
 
 def test_the_title_says_how_far_it_is(now):
@@ -53,11 +53,11 @@ def test_how_far_it_is_is_worked_out_only_when_it_may_be_written(now):
         return "60% sure"
 
     for _ in range(61):
-        publish_tab(ledger, desk, "running", text, ledger.notes())
-        publish_progress(ledger, desk, text, ledger.notes())
+        publish_tab(ledger, desk, "running", text, ledger.metadata())
+        publish_progress(ledger, desk, text, ledger.metadata())
         now[0] += 1
     assert asked == [1_000_000.0] * 2 + [1_000_030.0] * 2 + [1_000_060.0] * 2
-    publish_tab(ledger, desk, "paused", text, ledger.notes())
+    publish_tab(ledger, desk, "paused", text, ledger.metadata())
     assert len(asked) == 6
 
 

@@ -84,6 +84,7 @@ def test_a_lease_that_a_worker_of_an_earlier_version_took_is_not_kept(
     assert not ledger.take_lease("ada", 60_000)
 
 
+@pytest.mark.slow
 def test_the_lease_is_given_back_as_soon_as_the_server_is_there_again(tmp_path: Path):
     with server(tmp_path, None) as url, connect(url) as state:
         ledger = ValkeyLedger(state, "broken-off")

@@ -113,4 +113,4 @@ def test_a_project_of_our_own_is_left_alone(ledger: MemoryLedger) -> None:
     override_settings(ledger, desk)
     restore_settings(ledger, desk)
     assert desk.calls == []
-    assert "settings_before" not in ledger.notes()
+    assert "settings_before" not in ledger.metadata()

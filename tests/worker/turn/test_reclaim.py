@@ -81,7 +81,7 @@ def test_who_imports_a_later_item_by_hand_chooses_nothing_and_it_is_not_queued_t
     task, item = by_hand(world, 0, 4)
     world.desk.annotate(task, CLASSES[0], author=1)
     world.turn()
-    assert orphans(world.ledger.notes()) == {task: item}
+    assert orphans(world.ledger.metadata()) == {task: item}
     assert item not in {choice["item"] for choice in world.ledger.choices()}
 
     for n in range(60):
@@ -90,7 +90,7 @@ def test_who_imports_a_later_item_by_hand_chooses_nothing_and_it_is_not_queued_t
                 world.desk.annotate(open_task, CLASSES[n % 3], who)
         world.turn()
 
-    assert orphans(world.ledger.notes()) == {}
+    assert orphans(world.ledger.metadata()) == {}
     assert len(world.kept_outcomes()) == 18
     assert_right(world)
 
@@ -99,7 +99,7 @@ def test_nothing_is_taken_in_while_paused_and_everything_after(world: World) -> 
     assert world.ledger.move("running", "paused")
     task, item = by_hand(world, 0, 0)
     world.turn()
-    assert orphans(world.ledger.notes()) == {task: item}
+    assert orphans(world.ledger.metadata()) == {task: item}
     assert not world.ledger.choices()
 
     assert world.ledger.move("paused", "running")
@@ -116,7 +116,7 @@ def test_a_task_that_is_gone_or_names_no_item_of_the_pool_is_forgotten(world: Wo
     world.desk.delete_task(gone)
     world.settle()
 
-    assert orphans(world.ledger.notes()) == {}
+    assert orphans(world.ledger.metadata()) == {}
     assert "not of this pool" not in {choice["item"] for choice in world.ledger.choices()}
 
 

@@ -24,7 +24,7 @@ def standing(*unsettled: Unsettled, answered: int = -1, authors: dict[str, int] 
         unsettled={u.item: u for u in unsettled},
         authors=authors or {"1": 0},
         n_rejected=0,
-        notes={"latest_answered": str(answered)},
+        metadata={"latest_answered": answered},
     )
 
 

@@ -49,12 +49,12 @@ def showing(desk: FakeDesk, *items: str) -> list[int]:
 def all_of(ledger: MemoryLedger) -> tuple[object, ...]:
     """Everything that it knows, but for the time of day at which it was read."""
     standing = ledger.standing()
-    notes = {name: value for name, value in standing.notes.items() if name != "polled_at"}
-    return replace(standing, notes=notes), ledger.records(["a"]), ledger.changes()
+    metadata = {name: value for name, value in standing.metadata.items() if name != "polled_at"}
+    return replace(standing, metadata=metadata), ledger.records(["a"]), ledger.changes()
 
 
 def cursor_of(ledger: MemoryLedger) -> int:
-    return int(ledger.notes().get("cursor", 0))
+    return ledger.metadata().get("cursor", 0)
 
 
 class TestCatchingUp:
@@ -233,12 +233,12 @@ class TestSweeping:
 
     def test_it_is_due_after_a_while_and_when_a_clock_was_put_back(self) -> None:
         ledger = begun()
-        assert sweep_is_due(ledger.notes(), now_s=1_000_000.0)
-        ledger.note(swept_at=1_000_000)
+        assert sweep_is_due(ledger.metadata(), now_s=1_000_000.0)
+        ledger.set_metadata(swept_at=1_000_000)
 
-        assert not sweep_is_due(ledger.notes(), now_s=1_000_000 + SWEEP_S - 1)
-        assert sweep_is_due(ledger.notes(), now_s=1_000_000 + SWEEP_S)
-        assert sweep_is_due(ledger.notes(), now_s=1_000_000 - SWEEP_S)
+        assert not sweep_is_due(ledger.metadata(), now_s=1_000_000 + SWEEP_S - 1)
+        assert sweep_is_due(ledger.metadata(), now_s=1_000_000 + SWEEP_S)
+        assert sweep_is_due(ledger.metadata(), now_s=1_000_000 - SWEEP_S)
 
     def test_taking_stock_of_many_tasks_reads_only_those_that_differ(self) -> None:
         class Watched(FakeDesk):
