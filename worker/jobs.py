@@ -31,31 +31,37 @@ ALLOWED = {JOB, REPORT_JOB, DELIVER_JOB, spread.JOB}
 # As many turns as one job takes while new wakes keep coming; then others get their share.
 TURNS = 5
 
-_context: Context | None = None
+_opened: Context | None = None
 _process = own_name()
 
 
 def open_context(context: Context) -> None:
     """Say which context the jobs of this process work in."""
-    global _context
-    _context = context
+    global _opened
+    _opened = context
+
+
+def _context() -> Context:
+    if _opened is None:
+        raise RuntimeError("a worker opens its context before it takes jobs")
+    return _opened
 
 
 def advance(assessment: str) -> None:
     """Take turns of the loop until nobody asked for another one."""
-    assert _context is not None, "a worker opens its context before it takes jobs"
-    ledger = _context.ledger(assessment)
+    context = _context()
+    ledger = context.ledger(assessment)
     try:
-        _turns(_context, assessment)
+        _turns(context, assessment)
     except (AssayError, ConnectorError) as error:
         # The watcher tries again; a failed job would only stand in the way.
         ledger.set_metadata(error=f"{type(error).__name__}: {error}")
-        count_failure(_context.state, assessment)
+        count_failure(context.state, assessment)
         log.warning("%s: %s", assessment, error)
     except Exception as error:
         with suppress(RedisError):
             ledger.set_metadata(error=f"{type(error).__name__}: {error}")
-            count_failure(_context.state, assessment)
+            count_failure(context.state, assessment)
         raise
 
 
@@ -91,14 +97,14 @@ def report(assessment: str, slot: int) -> None:
     """Make the report of a slot."""
     from worker.report.making import make_scheduled  # pictures take long to import
 
-    assert _context is not None, "a worker opens its context before it takes jobs"
+    context = _context()
     try:
-        make_scheduled(_context, assessment, slot)
+        make_scheduled(context, assessment, slot)
     except Exception as error:
         # The watcher asks again, and tells people if it lasts.
         with suppress(RedisError):
             text = f"no report could be made: {type(error).__name__}: {error}"
-            _context.ledger(assessment).set_metadata(report_error=text)
+            context.ledger(assessment).set_metadata(report_error=text)
         log.warning("%s: no report could be made: %s", assessment, error)
         if not isinstance(error, AssayError | OSError):
             raise
@@ -106,9 +112,9 @@ def report(assessment: str, slot: int) -> None:
 
 def deliver(assessment: str) -> None:
     """Try to deliver what is due in the outbox."""
-    assert _context is not None, "a worker opens its context before it takes jobs"
-    plan = stored_plan(_context.header(assessment).plan)
-    outbox.deliver(_context.ledger(assessment), plan, send, time.time)
+    context = _context()
+    plan = stored_plan(context.header(assessment).plan)
+    outbox.deliver(context.ledger(assessment), plan, send, time.time)
 
 
 class AssayWorker(SimpleWorker):

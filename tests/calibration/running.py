@@ -112,7 +112,7 @@ def truth_of(
     cell, told = cell_of_rows(work) if not is_several else np.zeros(0, np.int64), None
     if case.pool.rates is None and case.pool.label is None and case.pool.kind == "a model":
         if is_several:
-            outcome = plausible_outcomes(work, rng)
+            outcome = plausible_outcomes(work.several, rng)
         else:
             prior = plausible_prior(work, rng)
             if is_infinite:
@@ -125,7 +125,7 @@ def truth_of(
         rate = told.rate[case.row]
         outcome = outcomes(work, told.label[case.row])
     if is_several:
-        return outcome, estimates(all_counted(work, outcome)), told
+        return outcome, estimates(all_counted(work.several, outcome)), told
     if not is_infinite:
         return outcome, true_values(work, outcome), told
     group = work.pool.cell_group[cell]

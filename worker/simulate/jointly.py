@@ -8,6 +8,7 @@ import numpy as np
 
 from worker.assessment import Assessment
 from worker.assessment.outcomes import Counts
+from worker.assessment.several import Several
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.drawing import dirichlets
 from worker.core.posterior.views import NONE_RIGHT, plausible_shares
@@ -19,14 +20,15 @@ _STRENGTH = 8.0  # pseudo-counts of a made-up cell: how near it is to what the s
 _COMMON = 1.0  # standard deviation in logits of what is common to all cells
 
 
-def jointly(assessment: Assessment, outcomes: Sequence[int]) -> Iterator[tuple[int, Belief]]:
+def jointly(
+    assessment: Assessment, several: Several, outcomes: Sequence[int]
+) -> Iterator[tuple[int, Belief]]:
     """Reveal one label after the other, as `replay.labels` does.
 
     Yields:
         Where the label's item stands among `outcomes`, and the belief after it.
     """
-    pool, several = assessment.pool, assessment.several
-    assert several is not None, "asked of several models"
+    pool = assessment.pool
     layout, portion = several.models.layout, several.offered.portions()
     counts = np.zeros((layout.size.size, layout.n_outcomes), dtype=np.int64)
     early = np.zeros_like(counts)
@@ -49,14 +51,13 @@ def jointly(assessment: Assessment, outcomes: Sequence[int]) -> Iterator[tuple[i
         yield at, belief
 
 
-def plausible_outcomes(assessment: Assessment, rng: Rng) -> Ints:
+def plausible_outcomes(several: Several, rng: Rng) -> Ints:
     """(N,) outcomes of a pool such as all models' scores together let expect, cell after cell.
 
     How much better a model is than its scores say, and how often none is right, is drawn once for
     all cells: a belief that took every cell for itself would be found out.
     """
-    assert assessment.several is not None, "asked of several models"
-    layout, portion = assessment.several.models.layout, assessment.several.offered.portions()
+    layout, portion = several.models.layout, several.offered.portions()
     share = plausible_shares(layout)
     better, none = rng.normal(0.0, _COMMON, layout.block.shape[1]), rng.normal(0.0, _COMMON)
     share[:, NONE_RIGHT] *= np.exp(none)
@@ -68,10 +69,8 @@ def plausible_outcomes(assessment: Assessment, rng: Rng) -> Ints:
     return outcome
 
 
-def all_counted(assessment: Assessment, outcome: Ints) -> Belief:
+def all_counted(several: Several, outcome: Ints) -> Belief:
     """The belief when every item of the pool has its outcome."""
-    several = assessment.several
-    assert several is not None, "asked of several models"
     layout, width = several.models.layout, several.models.layout.n_outcomes
     at = several.offered.portions() * width + outcome
     counts = np.bincount(at, minlength=layout.size.size * width).reshape(-1, width)

@@ -47,14 +47,14 @@ def replay(
     began = time.process_time()
     own = run_seed(seed, number)
     assessment = replace(assessment, plan=assessment.plan.model_copy(update={"seed": own}))
-    if outcome is None:
-        draw = plausible if assessment.several is None else plausible_outcomes
-        outcome = draw(assessment, np.random.default_rng([own, _DRAWING_TRUTH]))
+    several, rng = assessment.several, np.random.default_rng([own, _DRAWING_TRUTH])
     order = shuffled(assessment, np.random.default_rng([own, _SHUFFLING]))
-    if assessment.several is None:
+    if several is None:
+        outcome = plausible(assessment, rng) if outcome is None else outcome
         truth = true_values(assessment, outcome)
     else:
-        truth = estimates(all_counted(assessment, outcome))
+        outcome = plausible_outcomes(several, rng) if outcome is None else outcome
+        truth = estimates(all_counted(several, outcome))
     log = Log(assessment, truth, measures)
     for n, revealed in enumerate(labels(assessment, outcome, order), start=1):
         log.take(n, revealed.belief)
@@ -76,10 +76,12 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
     pool = assessment.pool
     rows = range(pool.n_items) if order is None else order.tolist()
     outcomes = (outcome if order is None else outcome[order]).tolist()
-    if assessment.several is not None and order is not None:
-        assessment = replace(assessment, kind=assessment.several.in_order(order))
-    if assessment.several is not None:
-        for at, belief in jointly(assessment, outcomes):
+    several = assessment.several
+    if several is not None:
+        if order is not None:
+            several = several.in_order(order)
+            assessment = replace(assessment, kind=several)
+        for at, belief in jointly(assessment, several, outcomes):
             yield Revealed(rows[at], belief)
         return
     belief = assessment.first

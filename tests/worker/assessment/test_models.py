@@ -71,7 +71,7 @@ def test_every_label_says_of_every_model_whether_it_is_right(tmp_path, models):
     truth = read_truth(plan, pool, "truth")
     work = assess(plan, pool)
     outcome = outcomes(work, truth)
-    done = all_counted(work, outcome)
+    done = all_counted(work.several, outcome)
     said = pool.models.said[pool.predicted]
     for m, part in enumerate(done.parts):
         right = said[:, m] == truth
@@ -89,7 +89,7 @@ def test_a_labelled_pool_has_its_true_differences(tmp_path, where):
     pool = compile_pool(plan, tmp_path / "pools")
     truth = read_truth(plan, pool, "truth")
     work = assess(plan, pool)
-    found = mean(all_counted(work, outcomes(work, truth)))
+    found = mean(all_counted(work.several, outcomes(work, truth)))
     said = pool.models.said[pool.predicted]
     right = said == truth[:, None]
     group = np.repeat(pool.cell_group, pool.cell_size)

@@ -87,7 +87,7 @@ def test_no_finding_before_every_group_has_its_least_number_of_labels(tmp_path):
 
 def test_what_is_said_overall_of_several_models_is_the_first_difference(tmp_path):
     work, outcome = _work(tmp_path, {"old": 0.5, "new": 0.7, "third": 0.9}, "both")
-    belief = all_counted(work, outcome)
+    belief = all_counted(work.several, outcome)
     told = overall(work, belief)
     assert told == pytest.approx((estimates(belief)[0],) * 3)
     assert work.several.asked[0].group == "all items"
@@ -98,7 +98,9 @@ def test_made_up_truths_have_what_all_strata_share(tmp_path):
     work, _ = _work(tmp_path, {"old": 0.75, "new": 0.75}, n=1000)
     disagreed = work.n_helpful(work.pool.cell_size) / work.pool.n_items
     found = [
-        estimates(all_counted(work, plausible_outcomes(work, np.random.default_rng(n))))[0]
+        estimates(
+            all_counted(work.several, plausible_outcomes(work.several, np.random.default_rng(n)))
+        )[0]
         for n in range(60)
     ]
     apart = np.abs(found) / disagreed

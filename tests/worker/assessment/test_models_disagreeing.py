@@ -60,7 +60,7 @@ def test_who_is_right_where_models_disagree_is_learnt_though_no_score_tells(tmp_
         believed = np.average(rate[~is_apart], weights=part.size[~is_apart])
         assert believed == pytest.approx(right / (right + wrong), abs=0.05)
     low, high = interval(belief).T
-    known = mean(all_counted(work, outcome))
+    known = mean(all_counted(work.several, outcome))
     assert ((low <= known) & (known <= high)).all()
 
 

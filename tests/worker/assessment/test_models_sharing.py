@@ -100,7 +100,7 @@ def test_once_all_is_labelled_every_model_has_its_true_accuracies(tmp_path):
     work = assessed(tmp_path, IDENTIFY, 30)
     truth, said = read_truth(work.plan, work.pool, "truth"), work.pool.models.said
     said = said[work.pool.predicted]
-    for m, part in enumerate(all_counted(work, truth_of(work)).parts):
+    for m, part in enumerate(all_counted(work.several, truth_of(work)).parts):
         expected = [(truth == k)[said[:, m] == k].mean() for k in range(N_CLASSES)]
         np.testing.assert_allclose(mean(part), expected)
 
@@ -112,7 +112,7 @@ def test_items_of_one_prediction_count_in_the_groups_that_a_column_puts_them_in(
     with (tmp_path / "old.csv").open() as file:
         region_of = {row["item_id"]: row["region"] for row in csv.DictReader(file)}
     said = pool.models.said[pool.predicted]
-    for m, part in enumerate(all_counted(work, truth_of(work)).parts):
+    for m, part in enumerate(all_counted(work.several, truth_of(work)).parts):
         right: dict[str, list[bool]] = defaultdict(list)
         for row, item in enumerate(pool.item_ids.to_pylist()):
             name = f"{region_of[item]} × {CLASSES[said[row, m]]}"
@@ -156,7 +156,7 @@ def test_to_compare_models_only_items_on_which_they_agree_share_a_cell(tmp_path)
     assert pool.group_names[-1] == SHARED
     said, truth = pool.models.said[pool.predicted], read_truth(work.plan, pool, "truth")
     region = pool.models.own[work.several.offered.portions(), 0]
-    found = mean(all_counted(work, outcome))
+    found = mean(all_counted(work.several, outcome))
     for g in range(len(work.several.asked)):
         right = (said == truth[:, None])[region == g]
         assert found[g] == pytest.approx(right[:, 0].mean() - right[:, 1].mean())
@@ -263,7 +263,7 @@ def test_intervals_of_shared_cells_hold_and_would_not_if_portions_were_drawn(tmp
         outcome = _uneven(work, rng)
         uniform.append(_held(seeded, outcome, shuffled(work, rng)))
         if number < 6:
-            accuracy = mean(all_counted(work, outcome).parts[1])
+            accuracy = mean(all_counted(work.several, outcome).parts[1])
             worst_first = np.lexsort((rng.random(cell.size), accuracy[own], cell))
             asked_for.append(_held(seeded, outcome, worst_first))
     held, held_if_asked_for = (np.mean(runs, axis=(0, 2)) for runs in (uniform, asked_for))
@@ -275,7 +275,7 @@ def test_intervals_of_shared_cells_hold_and_would_not_if_portions_were_drawn(tmp
 def _held(work: Assessment, outcome: np.ndarray, order: np.ndarray) -> np.ndarray:
     """(2, G) whether the 95% interval of every model's group holds its accuracy, after a while."""
     *_, last = islice(labels(work, outcome, order), 250)
-    truth, belief = all_counted(work, outcome), last.belief
+    truth, belief = all_counted(work.several, outcome), last.belief
     held = []
     for known, part in zip(truth.parts, belief.parts, strict=True):
         low, high = interval(part).T
