@@ -289,13 +289,5 @@ class MemoryLedger:
 
 def choice_text(claim: Claim) -> str:
     """The log's line for a claim."""
-    return json.dumps(
-        {
-            "claim": claim.number,
-            "item": claim.item,
-            "row": claim.row,
-            "cell": claim.cell,
-            **claim.why,
-        },
-        separators=(",", ":"),
-    )
+    row = {"claim": claim.number, "item": claim.item, "row": claim.row, "cell": claim.cell}
+    return json.dumps({**row, **claim.why}, separators=(",", ":"))
