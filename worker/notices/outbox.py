@@ -18,6 +18,7 @@ from worker.notices.messages import Event
 from worker.plan import Plan
 from worker.plan.notify_part import NotifyPlan
 from worker.store import Ledger
+from worker.store.outbox import OutboxStore
 
 # Eight tries within about an hour: 30 s after the first one, then twice as long each time.
 TRIES = 8
@@ -53,23 +54,23 @@ class Notice:
     error: str = ""
 
 
-def put(ledger: Ledger, plan: Plan, event: Event) -> None:
+def put(store: OutboxStore, plan: Plan, event: Event) -> None:
     """Put an event into the outbox, once for every address that wants to hear of it."""
     for n, target in enumerate(plan.notify):
         if event.kind in target.on:
             notice = Notice(f"{event.id}>{n}", event, n)
-            ledger.put_notice(notice.key, _dump(notice))
+            store.put_notice(notice.key, _dump(notice))
 
 
-def waiting(ledger: Ledger) -> list[Notice]:
+def waiting(store: OutboxStore) -> list[Notice]:
     """What is neither delivered nor crossed out, oldest event first."""
-    notices = [_load(key, text) for key, text in ledger.notices().items()]
+    notices = [_load(key, text) for key, text in store.notices().items()]
     return sorted(notices, key=lambda notice: (notice.event.at, notice.key))
 
 
-def given_up(ledger: Ledger) -> list[Notice]:
+def given_up(store: OutboxStore) -> list[Notice]:
     """What could not be delivered, for people to see."""
-    return [notice for notice in waiting(ledger) if notice.next_at is None]
+    return [notice for notice in waiting(store) if notice.next_at is None]
 
 
 def is_due(notice: Notice, now: float) -> bool:
@@ -114,11 +115,11 @@ def wait_after(key: str, tries: int) -> float:
     return float(FIRST_WAIT_S * 2**tries * spread)
 
 
-def _give_up(ledger: Ledger, notice: Notice, error: str = "") -> None:
+def _give_up(store: OutboxStore, notice: Notice, error: str = "") -> None:
     lost = replace(notice, next_at=None, error=error or notice.error or "the process died")
-    ledger.replace_notice(notice.key, _dump(notice), _dump(lost))
-    for old in given_up(ledger)[:-MOST_GIVEN_UP]:
-        ledger.replace_notice(old.key, _dump(old), "")
+    store.replace_notice(notice.key, _dump(notice), _dump(lost))
+    for old in given_up(store)[:-MOST_GIVEN_UP]:
+        store.replace_notice(old.key, _dump(old), "")
 
 
 def _decision(ledger: Ledger, event: Event) -> dict[str, Any] | None:

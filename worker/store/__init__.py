@@ -1,4 +1,7 @@
-"""Judgements, claims, tally and decisions of an assessment: one contract, two keepers."""
+"""Judgements, claims, tally and decisions of an assessment, the lease and the outbox.
+
+Three contracts (`contract`, `lease`, `outbox`), and two that keep them: in Valkey and in memory.
+"""
 
 from worker.store.contract import (
     AlreadyStarted,

@@ -14,7 +14,9 @@ from typing import Any, Literal, Protocol, Unpack
 
 from worker.errors import AssayError
 from worker.store.changes import Change
+from worker.store.lease import LeaseStore
 from worker.store.metadata import Metadata
+from worker.store.outbox import OutboxStore
 from worker.store.records import State
 
 VERSION = 1
@@ -120,8 +122,8 @@ class Standing:
 Stored = tuple[dict[int, str], dict[str, str], Metadata]
 
 
-class Ledger(Protocol):
-    """The state of one assessment."""
+class StateStore(Protocol):
+    """The state of one assessment: what was judged, claimed, decided."""
 
     assessment: str
 
@@ -206,49 +208,15 @@ class Ledger(Protocol):
     def advance_cursor(self, cursor_us: int, **facts: Unpack[Metadata]) -> None:
         """Move the cursor forward, never back, and keep small facts in the same step."""
 
-    def take_lease(self, holder: str, ttl_ms: int) -> bool:
-        """Become, or stay, the one that may import, for `ttl_ms`."""
-
-    def keep_lease(self, holder: str, ttl_ms: int) -> bool:
-        """Stay it for `ttl_ms` more, even if the lease ran out; False, and nothing, if the last who
-        took it is another: one who came later, or, at a server that forgot, one before."""
-
-    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
-        """Stay it for `ttl_ms` more, and put the claims in doubt; False, and nothing, if the lease
-        ran out, even if nobody took it since."""
-
-    def drop_lease(self, holder: str) -> None:
-        """Stop being it."""
-
-    def release_lease(self, process: str) -> bool:
-        """Take it from a turn of a process that is known to be dead; say whether it had it.
-
-        A holder's name is that of its process, a dash and the number of its turn.
-        """
-
-    def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
-        """Remember for `ttl_ms` that the import of these claims may be under way; 0: it is over.
-
-        Only the holder of the lease says so; what it says of a claim replaces what it said before.
-        """
-
-    def in_doubt(self, claims: Sequence[int]) -> frozenset[int]:
-        """Those of these claims of which that is so still."""
-
-    def put_notice(self, notice: str, text: str) -> bool:
-        """Keep what is to be told, once for its id, also after it was told; False if it was put."""
-
-    def notices(self) -> dict[str, str]:
-        """What is to be told: id -> text."""
-
-    def replace_notice(self, notice: str, before: str, after: str) -> bool:
-        """Change a notice if it still is `before`; an empty `after` takes it out, for good."""
-
     def wakes(self) -> int:
         """How many turns were begun or asked for so far."""
 
     def wake(self) -> int:
         """Count one more, and return the count."""
+
+
+class Ledger(StateStore, LeaseStore, OutboxStore, Protocol):
+    """All that is kept of one assessment."""
 
 
 def unsettled_from(item: str, text: str) -> Unsettled:

@@ -14,7 +14,7 @@ from threading import Event, Thread
 from redis.exceptions import RedisError
 
 from worker.errors import AssayError
-from worker.store import Ledger
+from worker.store.lease import LeaseStore
 
 # How long a worker that died keeps others from its turn.
 LEASE_MS = 5_000
@@ -39,8 +39,8 @@ class LeaseLost(AssayError):
 class Lease:
     """The lease of one turn, which is its holder; no other turn may use the name."""
 
-    def __init__(self, ledger: Ledger, holder: str) -> None:
-        self._ledger, self._holder = ledger, holder
+    def __init__(self, store: LeaseStore, holder: str) -> None:
+        self._store, self._holder = store, holder
         self._until = time.monotonic() + STEP_S
 
     def hold(self) -> None:
@@ -53,8 +53,8 @@ class Lease:
         Raises:
             LeaseLost: another worker may import now.
         """
-        if not self._ledger.keep_lease(self._holder, LEASE_MS):
-            raise LeaseLost(self._ledger.assessment)
+        if not self._store.keep_lease(self._holder, LEASE_MS):
+            raise LeaseLost(self._store.assessment)
         self._until = time.monotonic() + STEP_S
 
     def begin_import(self, claims: Sequence[int], doubt_ms: int) -> None:
@@ -66,8 +66,8 @@ class Lease:
         Raises:
             LeaseLost.
         """
-        if not self._ledger.begin_import(self._holder, LEASE_MS, claims, doubt_ms):
-            raise LeaseLost(self._ledger.assessment)
+        if not self._store.begin_import(self._holder, LEASE_MS, claims, doubt_ms):
+            raise LeaseLost(self._store.assessment)
         self._until = time.monotonic() + STEP_S
 
     def beat(self, over: Event) -> None:
@@ -75,20 +75,20 @@ class Lease:
         while not over.wait(BEAT_S):
             if time.monotonic() < self._until:
                 with suppress(RedisError):  # the turn finds out by itself
-                    self._ledger.keep_lease(self._holder, LEASE_MS)
+                    self._store.keep_lease(self._holder, LEASE_MS)
 
 
 @contextmanager
-def leased(ledger: Ledger, holder: str) -> Iterator[Lease | None]:
+def leased(store: LeaseStore, holder: str) -> Iterator[Lease | None]:
     """Take the lease, and give it back however the turn ends; None if another has it.
 
     Raises:
         RedisError: the server is away for longer than a step may take.
     """
-    if not ledger.take_lease(holder, LEASE_MS):
+    if not store.take_lease(holder, LEASE_MS):
         yield None
         return
-    lease, over = Lease(ledger, holder), Event()
+    lease, over = Lease(store, holder), Event()
     beating = Thread(target=lease.beat, args=(over,), name=f"lease {holder}", daemon=True)
     beating.start()
     try:
@@ -96,15 +96,15 @@ def leased(ledger: Ledger, holder: str) -> Iterator[Lease | None]:
     finally:
         over.set()
         beating.join()  # a beat after it was given back would take it again
-        _give_back(ledger, holder)
+        _give_back(store, holder)
 
 
-def _give_back(ledger: Ledger, holder: str) -> None:
+def _give_back(store: LeaseStore, holder: str) -> None:
     """Where the server is away, as soon as it is back: it remembers the lease of a broken turn."""
     is_over_at = time.monotonic() + STEP_S
     while True:
         try:
-            return ledger.drop_lease(holder)
+            return store.drop_lease(holder)
         except RedisError:
             if time.monotonic() >= is_over_at:
                 raise
