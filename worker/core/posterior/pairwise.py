@@ -103,7 +103,7 @@ def _of_counts(
             drift = slope * z[atom]
             not_above, below = (special.ndtr((y + drift) * sharper) for y in (not_above, below))
         found[some, 0] = np.add.reduceat(p * below, starts)
-        found[some, 1] = np.add.reduceat(p * not_above, starts) - found[some, 0]
+        found[some, 1] = np.add.reduceat(p * (not_above - below), starts)
         found[some, 2] = np.add.reduceat(p * (1 - not_above), starts)
     shares: Floats = found / found.sum(axis=1, keepdims=True)
     return shares

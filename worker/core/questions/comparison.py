@@ -74,12 +74,12 @@ def regions(b: Belief, pairs: Pairs, epsilon: float) -> Floats:
     return found
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=1)  # of a thousand groups they are half a million
 def _indices(pairs: Pairs) -> NDArray[np.intp]:
     return np.array(pairs, dtype=np.intp)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=1)
 def _all_pairs(filled: tuple[int, ...]) -> Pairs:
     return tuple(combinations(filled, 2))
 
