@@ -18,7 +18,7 @@ TESTS_AT_ONCE ?= 4
 # What starts servers or simulates lies in the other folders, or is marked.
 FAST := tests/core tests/connector tests/worker tests/report tests/test_docs.py tests/test_layers.py \
 	worker/core
-test-fast: .venv/ready ## what needs no server and simulates nothing, in two minutes
+test-fast: .venv/ready ## what needs no server and simulates nothing, in three to four minutes
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not (slow or long or live or server)" $(FAST) $(ARGS)
 
 test: .venv/ready ## all tests, with a real Label Studio and a real Valkey
