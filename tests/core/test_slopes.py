@@ -9,7 +9,7 @@ from tests.core.test_empirical import TRUTHS, labels_of, of_size, pool
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.metrics import ACCURACY, Errors, Metric
 from worker.core.posterior.moments import moments
-from worker.core.posterior.supposing import labelled, with_pending, with_prior
+from worker.core.posterior.supposing import with_pending, with_prior
 from worker.core.prior.empirical import fit, prior_of, shared_of
 from worker.core.prior.hyperparameters import Covariate, Hyperparameters
 from worker.core.prior.shared import with_fixed
@@ -125,13 +125,24 @@ def test_a_group_with_many_labels_hardly_moves_and_of_its_strata_those_without_m
     assert rates[none].mean() > 2 * np.delete(rates, none).mean()
 
 
-def test_a_label_more_moves_its_own_group_only_and_as_if_all_were_worked_out_anew():
-    b, _, _ = case()
-    before = moments(b).moved
-    after = labelled(b, 5, 1)
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("pending", [{1: 2}, {0: 1, 1: 1}, {0: 1, 3: 2, 5: 1}])
+def test_items_more_move_their_own_groups_only_and_to_the_bit_as_if_all_were_worked_out_anew(
+    monkeypatch, name, pending
+):
+    monkeypatch.setattr("worker.core.posterior.moments._OVERHEAD", 1)  # or small ones are made anew
+    b, _, _ = case(*METRICS[name])
+    before, groups = moments(b).moved, list(pending)
+    more = np.zeros(N, dtype=int)
+    for g, n in pending.items():
+        more[np.flatnonzero(b.group == g)[:2]] = n
+    after = with_pending(b, more)
     anew = replace(after, _memo={})
-    assert moments(after).moved == pytest.approx(moments(anew).moved, abs=1e-12)
-    assert (np.delete(moments(after).moved, 1, axis=0) == np.delete(before, 1, axis=0)).all()
+    for name in ("moved", "rate_moved", "own", "mean", "variance", "drop"):
+        assert (getattr(moments(after), name) == getattr(moments(anew), name)).all(), name
+    rest = [np.delete(of, groups, axis=0) for of in (before, moments(after).moved)]
+    assert (rest[0] == rest[1]).all()
+    assert (before[groups] != moments(after).moved[groups]).any(axis=1).all()
 
 
 def test_pending_items_count_as_labels():

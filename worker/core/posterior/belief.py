@@ -16,6 +16,7 @@ from worker.core.soft_labels.known import Known
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Counts = NDArray[Any]  # whole numbers, as integers or as floats
+Cells = slice | NDArray[np.intp]  # which of them, ascending
 Population = Literal["finite", "infinite"]
 T = TypeVar("T")
 
@@ -149,6 +150,16 @@ def cells_of(b: Belief, g: int) -> slice:
     """The cells of group `g`."""
     begins = starts(b)
     return slice(int(begins[g]), int(begins[g + 1]))
+
+
+def cells_of_groups(b: Belief, groups: NDArray[np.intp]) -> Cells:
+    """The cells of some groups (ascending, all with cells); a slice if they lie side by side."""
+    if groups.size == 1:
+        return cells_of(b, int(groups[0]))
+    begins, ends = starts(b)[groups], starts(b)[groups + 1]
+    if (begins[1:] == ends[:-1]).all():
+        return slice(int(begins[0]), int(ends[-1]))
+    return np.concatenate([np.arange(*ends_of) for ends_of in zip(begins, ends, strict=True)])
 
 
 def replaced(frozen: T, **changes: object) -> T:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.posterior.belief import Belief, filled_groups, group_size
+from worker.core.posterior.belief import Belief, Cells, filled_groups, group_size
 from worker.core.posterior.parts import Part, part_of
 
 Floats = NDArray[np.float64]
@@ -15,7 +15,7 @@ _NEVER = 1e-300  # the chance of a node that is not to be taken: one of 0 has no
 SURE = 1e6  # pseudo-counts of a stratum of a calibrated classifier: its rate is its mean score
 
 
-def calibration_error(b: Belief, part: Part, cells: slice) -> tuple[Floats, Floats, Floats]:
+def calibration_error(b: Belief, part: Part, cells: Cells) -> tuple[Floats, Floats, Floats]:
     """ECE: (g, U) mean and variance, and the slope (c, U) of the value in each cell's accuracy.
 
     A bin's s - theta is taken for normal, so |s - theta| is folded normal; the slope has the sign

@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.posterior.belief import Belief, filled_groups
+from worker.core.posterior.belief import Belief, Cells, filled_groups
 from worker.core.posterior.linear import linear, linear_drop, speaks_for
 from worker.core.posterior.parts import Part, centred_means, part_of, sums
 
 Floats = NDArray[np.float64]
 
 
-def confusion(b: Belief, part: Part, cells: slice, rate: Floats) -> tuple[Floats, Floats]:
+def confusion(b: Belief, part: Part, cells: Cells, rate: Floats) -> tuple[Floats, Floats]:
     """Confusion: the summed variance of all entries (g, U), and its drop (c,).
 
     The right answers' entry as in the accuracy, and the sums over the kinds of errors of what

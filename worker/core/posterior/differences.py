@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.posterior.belief import Belief, Ints, group_size, starts
+from worker.core.posterior.belief import Belief, Cells, Ints, group_size, starts
 from worker.core.posterior.counts import CountLaw, law_of_masses
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ _LARGEST_EXACT = 40  # items; the table of a law grows with their square
 
 @dataclass(slots=True, eq=False)
 class Differences:
-    """What is expected of the differences of g neighbouring groups (c cells), given each node.
+    """What is expected of the differences of g groups (c cells), given each node.
 
     weight: (g, U) of the nodes. mean, variance: (g, U) of the groups' values. rate: (c,) how likely
     the next label in each cell says that the first is right. drop: (c,) expected drop of the
@@ -58,12 +58,12 @@ class Differences:
     tables: Floats
 
 
-def differences(b: Belief, groups: NDArray[np.intp], cells: slice) -> Differences:
-    """Work out what is known of some neighbouring groups, all with items."""
+def differences(b: Belief, groups: NDArray[np.intp], cells: Cells) -> Differences:
+    """Work out what is known of some groups, all with items; the cells are theirs."""
     assert b.errors is not None, "checked when the belief was made"
-    begins = starts(b)
-    begin = (begins[groups] - cells.start).astype(np.intp)
-    of = np.repeat(np.arange(groups.size), begins[groups + 1] - begins[groups])
+    n_cells = starts(b)[groups + 1] - starts(b)[groups]
+    begin = np.cumsum(n_cells) - n_cells
+    of = np.repeat(np.arange(groups.size), n_cells)
 
     def sums(rows: Floats) -> Floats:
         total: Floats = np.add.reduceat(rows, begin, axis=0)

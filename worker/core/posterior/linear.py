@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.posterior.belief import Belief
+from worker.core.posterior.belief import Belief, Cells
 from worker.core.posterior.parts import Part, sums
 
 Floats = NDArray[np.float64]
@@ -21,7 +21,7 @@ class Costs:
     known: Floats  # summed values of the labelled errors
 
 
-def line_of(b: Belief, part: Part, cells: slice) -> tuple[Floats, Costs | None, Floats]:
+def line_of(b: Belief, part: Part, cells: Cells) -> tuple[Floats, Costs | None, Floats]:
     """What a right answer in each cell (c, 1) and an error are worth, and an offset (g,)."""
     kind, n_cells = b.metric.kind, part.left.shape[0]
     nothing = np.zeros(part.size.size)
@@ -52,7 +52,7 @@ def line_of(b: Belief, part: Part, cells: slice) -> tuple[Floats, Costs | None, 
     return worth, line, ratio
 
 
-def costs_of(b: Belief, cells: slice, values: Floats) -> Costs:
+def costs_of(b: Belief, cells: Cells, values: Floats) -> Costs:
     assert b.errors is not None, "checked when the belief was made"
     counts, prior = b.errors.counts[cells], b.errors.prior[cells]
     behind = counts + prior
@@ -67,7 +67,7 @@ def costs_of(b: Belief, cells: slice, values: Floats) -> Costs:
 
 
 def linear(
-    b: Belief, part: Part, cells: slice, worth: Floats, costs: Costs | None
+    b: Belief, part: Part, cells: Cells, worth: Floats, costs: Costs | None
 ) -> tuple[Floats, Floats]:
     """(g, U) mean and variance, given the node, of the sum of the items' worths over the size."""
     rho, mass = part.rho, part.mass

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from worker.core.posterior.belief import Belief, cells_of, filled_groups, group_size, starts
+from worker.core.posterior.belief import Belief, Cells, cells_of_groups, filled_groups, group_size
 from worker.core.posterior.calibration import calibration_error
 from worker.core.posterior.confusion import confusion
 from worker.core.posterior.differences import differences
@@ -133,7 +133,7 @@ def carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
     old, stale = b._memo.get("moments"), groups
     if old is None and "stale_moments" in b._memo:
         old, stale = b._memo["stale_moments"]
-        stale = tuple({*stale, *groups})
+        stale = tuple(sorted({*stale, *groups}))
     if old is not None and len(stale) <= 1 + b.alpha.size // _OVERHEAD:
         after._memo["stale_moments"] = old, stale
 
@@ -160,7 +160,7 @@ def _fresh(b: Belief) -> Moments:
         np.zeros(g), np.zeros((g, r)), np.zeros((c, r)), None, np.zeros((3, g, u)),
     )  # fmt: skip
     filled = filled_groups(b)
-    total = _work_out(b, of_all, filled, slice(0, c)) if filled.size else None
+    total = _work_out(b, of_all, filled) if filled.size else None
     return replace(of_all, total=total)
 
 
@@ -175,15 +175,14 @@ def _refreshed(b: Belief, old: Moments, groups: tuple[int, ...]) -> Moments:
         old.given.copy(), old.between.copy(), old.own.copy(), old.moved.copy(),
         old.rate_moved.copy(), None, old.to_come.copy(),
     )  # fmt: skip
-    for g in groups:
-        _work_out(b, new, np.array([g]), cells_of(b, g))
+    if groups:
+        _work_out(b, new, np.array(groups))
     return new
 
 
-def _work_out(
-    b: Belief, into: Moments, groups: NDArray[np.intp], cells: slice
-) -> tuple[float, float] | None:
+def _work_out(b: Belief, into: Moments, groups: NDArray[np.intp]) -> tuple[float, float] | None:
     """Fill in what belongs to some groups; return mean and variance of the pooled sum, if any."""
+    cells = cells_of_groups(b, groups)
     if b.metric.kind == "difference":
         found = differences(b, groups, cells)
         expected, between, within = mixed(found.weight, found.mean, found.variance)
@@ -219,14 +218,14 @@ def _work_out(
     into.between[groups], into.given[:, groups] = between, (mean, variance)
     into.own[groups] = between + within
     if b.shared is not None:
-        found_moved = _moved(b, groups, cells)
+        found_moved = _moved(b, groups, part.of.size)
         into.moved[groups], into.rate_moved[cells], into.own[groups] = found_moved
     into.drop[cells] = np.where(part.left[:, 0] > 0, drop, 0.0)
     return total
 
 
 def _given_nodes(
-    b: Belief, part: Part, cells: slice
+    b: Belief, part: Part, cells: Cells
 ) -> tuple[Floats, Floats, Floats, Costs | None]:
     """Mean and variance (g, U) of the groups' values, and what a right answer is worth (c, 1 or U).
 
@@ -242,17 +241,18 @@ def _given_nodes(
     return mean + offset[:, None], variance, worth, costs
 
 
-def _moved(b: Belief, groups: NDArray[np.intp], cells: slice) -> tuple[Floats, Floats, Floats]:
+def _moved(b: Belief, groups: NDArray[np.intp], n_cells: int) -> tuple[Floats, Floats, Floats]:
     """How far the means of some groups and the rates of their cells move with what is shared.
 
     And the groups' variances if that were known.
     """
     assert b.shared is not None, "asked of groups that share something"
-    begins, found = starts(b), []
+    found = []
     # by blocks: of every cell there are some tens of numbers for each node
-    for some in np.array_split(groups, 1 + (cells.stop - cells.start) // _AT_ONCE):
-        within = slice(int(begins[some[0]]), int(begins[some[-1] + 1]))
-        known, all_of = under_likeliest(b, some, within), slice(0, within.stop - within.start)
+    for some in np.array_split(groups, 1 + n_cells // _AT_ONCE):
+        within = cells_of_groups(b, some)
+        known = under_likeliest(b, some, within)
+        all_of = slice(0, known.group.size)
         part = part_of(known, some - some[0], all_of)
         mean, variance, worth, costs = _given_nodes(known, part, all_of)
         worth = worth if costs is None else worth - costs.mean

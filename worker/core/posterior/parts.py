@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.posterior.belief import Belief, group_size, starts, unlabelled
+from worker.core.posterior.belief import Belief, Cells, group_size, starts, unlabelled
 from worker.core.prior.shared import given_points
 
 Floats = NDArray[np.float64]
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """The cells of some neighbouring groups (c cells, g groups) and their posterior nodes."""
+    """The cells of some groups (c cells, g groups) and their posterior nodes."""
 
     size: Floats  # (g,) items
     of: NDArray[np.intp]  # (c,) which of the groups
@@ -31,7 +31,7 @@ class Part:
     known: Any  # (c,) labels that count as they are: all of them, or none
 
 
-def part_of(b: Belief, groups: NDArray[np.intp], cells: slice) -> Part:
+def part_of(b: Belief, groups: NDArray[np.intp], cells: Cells) -> Part:
     right, wrong = b.right[cells, None], b.wrong[cells, None]
     a = b.alpha[cells] + right
     total = a + (b.beta[cells] + wrong)
@@ -45,8 +45,8 @@ def part_of(b: Belief, groups: NDArray[np.intp], cells: slice) -> Part:
         gain = mass / (total + 1)
         spread = mass * rho * (1 - rho) * gain
     begins = starts(b)
-    begin = (begins[groups] - cells.start).astype(np.intp)
     counts = begins[groups + 1] - begins[groups]
+    begin = np.cumsum(counts) - counts
     of = np.repeat(np.arange(groups.size), counts)
     size = np.maximum(group_size(b)[groups], 1).astype(np.float64)
     weight, given = _weights(b, groups, cells, begin, a, total)
@@ -65,7 +65,7 @@ def _has_even_strength(b: Belief) -> bool:
 def _weights(
     b: Belief,
     groups: NDArray[np.intp],
-    cells: slice,
+    cells: Cells,
     begin: NDArray[np.intp],
     a: Floats,
     total: Floats,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.posterior.belief import Belief, replaced, unlabelled
+from worker.core.posterior.belief import Belief, Cells, replaced, unlabelled
 from worker.core.posterior.parts import Part, sums
 from worker.core.prior.hyperparameters import moves
 from worker.core.prior.shared import Slopes
@@ -17,19 +17,18 @@ Floats = NDArray[np.float64]
 _KEPT = 1 << 12  # cells
 
 
-def under_likeliest(b: Belief, groups: NDArray[np.intp], cells: slice) -> Belief:
+def under_likeliest(b: Belief, groups: NDArray[np.intp], cells: Cells) -> Belief:
     """The belief about some groups if the hyperparameters were known to be the likeliest ones.
 
     Args:
-        groups: ascending; those between the first and the last one are there, too. cells: theirs.
+        groups: ascending; its own are numbered from the first one. cells: theirs.
     """
     assert b.shared is not None, "asked of groups that share something"
     at, first, last = b.shared.slopes, int(groups[0]), int(groups[-1]) + 1
     alpha, beta = _prior(at, cells)[:2]
-    metric = replaced(
-        b.metric, score=b.metric.score[cells], unit=b.metric.unit[cells],
-        values=b.metric.values[cells],
-    )  # fmt: skip
+    numbers = b.metric.score, b.metric.unit, b.metric.values  # none, where it has no use for them
+    score, unit, values = (of[cells] if of.size else of for of in numbers)
+    metric = replaced(b.metric, score=score, unit=unit, values=values)
     errors = b.errors
     if errors is not None:
         errors = replaced(errors, counts=errors.counts[cells], prior=errors.prior[cells])
@@ -58,7 +57,7 @@ class _Directions:
     of_tau: Floats
     of_lapse: Floats
 
-    def at(self, some: NDArray[np.intp] | slice) -> "_Directions":
+    def at(self, some: Cells) -> "_Directions":
         """Those of some of the cells."""
         return _Directions(
             self.per_centre[some], self.per_tau[some], self.per_lapse[some], self.along[some],
@@ -82,7 +81,7 @@ class _Directions:
         return moved
 
 
-def _prior(at: Slopes, cells: slice) -> tuple[Floats, Floats, Floats, _Directions]:
+def _prior(at: Slopes, cells: Cells) -> tuple[Floats, Floats, Floats, _Directions]:
     """(c, U) alpha, beta and the rates of some cells, and how these move.
 
     Of thousands of groups they take more than all else: they are worked out when they are asked
@@ -97,7 +96,7 @@ def _prior(at: Slopes, cells: slice) -> tuple[Floats, Floats, Floats, _Direction
     return alpha[cells], beta[cells], mu[cells], to.at(cells)
 
 
-def _directions(at: Slopes, cells: slice) -> tuple[Floats, _Directions]:
+def _directions(at: Slopes, cells: Cells) -> tuple[Floats, _Directions]:
     """(c, U) the rates of some cells, and how they move."""
     curve, mu = at.rates(cells)
     is_free = moves(mu)
@@ -110,7 +109,7 @@ def _directions(at: Slopes, cells: slice) -> tuple[Floats, _Directions]:
 
 
 def moved(
-    b: Belief, at: Slopes, part: Part, cells: slice, mean: Floats, worth: Floats
+    b: Belief, at: Slopes, part: Part, cells: Cells, mean: Floats, worth: Floats
 ) -> tuple[Floats, Floats]:
     """(g, R) how far the groups' means move, and (c, R) the rates, with each of what is shared.
 
@@ -158,7 +157,7 @@ def _of_labels(b: Belief, to: _Directions, part: Part, mu: Floats, s: Floats) ->
     of_cells = to.at(seen).by_node(s * (up - down), per_s)
     if seen.size:
         of = part.of[seen]
-        begin = np.flatnonzero(np.diff(of, prepend=-1))
+        begin = np.flatnonzero(np.concatenate([[True], of[1:] != of[:-1]]))
         told[of[begin]] = np.add.reduceat(of_cells, begin, axis=0)
     return told
 

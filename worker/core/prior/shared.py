@@ -53,13 +53,13 @@ class Slopes:
     # Derived once, on demand (`posterior.slopes`), of so few cells that it is no matter.
     _memo: dict[str, Any] = field(init=False, default_factory=dict, repr=False)
 
-    def rates(self, cells: slice) -> tuple[Floats, Floats]:
+    def rates(self, cells: slice | NDArray[np.intp]) -> tuple[Floats, Floats]:
         """(c, U) each: the curve, and mu, of some cells."""
         effect = self.effect if len(self.effect) == 1 else self.effect[cells]
         curve: Floats = special.expit(self.centre[cells, None] + effect)
         return curve, rate_of(curve, self.lapse)
 
-    def betas(self, cells: slice) -> tuple[Floats, Floats]:
+    def betas(self, cells: slice | NDArray[np.intp]) -> tuple[Floats, Floats]:
         """(c, U) each: alpha and beta of some cells."""
         if self.fixed is not None:
             return self.fixed[0][cells], self.fixed[1][cells]
