@@ -225,8 +225,10 @@ class LedgerMachine(RuleBasedStateMachine):
     def begin_import(self, holder: str, is_short: bool, claims: list[int]) -> None:
         fits = self.model.holder == holder
         lease_ms = 1 if is_short else 60_000
-        assert self.ledger.begin_import(holder, lease_ms, claims, 60_000) == fits
+        expected = self.model.readings + 1 if fits else 0
+        assert self.ledger.begin_import(holder, lease_ms, claims, 60_000) == expected
         if fits:
+            self.model.readings = expected
             self.model.doubtful |= set(claims)
             self.let_run_out(is_short)
 

@@ -66,9 +66,11 @@ class TestLease:
 
     def test_its_holder_may_import_and_keeps_it_longer(self, ledger: Ledger) -> None:
         assert ledger.take_lease("ada", 2_000)
-        assert not ledger.begin_import("ben", 60_000, [0], 60_000)
+        before = ledger.next_reading()
+        assert ledger.begin_import("ben", 60_000, [0], 60_000) == 0
         assert ledger.in_doubt([0, 1]) == frozenset()
-        assert ledger.begin_import("ada", 60_000, [0, 1], 60_000)
+        assert ledger.begin_import("ada", 60_000, [0, 1], 60_000) == before + 1
+        assert ledger.next_reading() == before + 2
         assert ledger.in_doubt([0, 1]) == {0, 1}
         time.sleep(2.1)
 

@@ -186,20 +186,21 @@ def count(
         AssayError: a label is no class of the pool, but the metric must know which one it is.
     """
     index = {name: i for i, name in enumerate(meaning.classes)}
-    n_classes, rows = len(index), []
+    n_classes, has_entries = len(index), meaning.metric.kind in ("cost", "confusion")
+    numbers: list[int] = []
     for key, n in tally.items():
-        of = read_tally_key(key)
-        if of.cell < 0:
+        in_epoch, of_cell, said, name = read_tally_key(key)
+        if of_cell < 0:
             continue
-        code = index.get(of.label, n_classes)
-        if code == n_classes and meaning.metric.kind in ("cost", "confusion"):
+        code = index.get(name, n_classes)
+        if has_entries and code == n_classes:
             raise AssayError(
-                f"An annotator gave the class {of.label!r}, which is no class of the pool, and the "
+                f"An annotator gave the class {name!r}, which is no class of the pool, and the "
                 f"metric {meaning.metric.kind} has no entry for it. Name it in `pool.classes`, or "
                 "remove it from the labelling configuration and correct the annotations."
             )
-        rows.append((of.epoch, of.cell, of.predicted, code, n))
-    epoch, cell, predicted, label, n_items = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+        numbers += in_epoch, of_cell, said, code, n
+    epoch, cell, predicted, label, n_items = np.array(numbers, dtype=np.int64).reshape(-1, 5).T
     place = cell if meaning.portion is None else meaning.portion[predicted]
     outcome = meaning.of_each(predicted, label)
     return counted(np.stack([epoch, place, outcome, n_items], axis=1), meaning, n_cells, before)

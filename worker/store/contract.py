@@ -22,6 +22,7 @@ from worker.store.records import State
 VERSION = 1
 # Whole numbers below it are exact in Lua and in JSON.
 MOST = 2**53
+_DIGITS = len(str(MOST))
 Status = Literal["starting", "running", "paused", "stopped"]
 
 
@@ -247,7 +248,7 @@ def whole(what: str, text: str | int | None) -> int:
     if text is None:
         return 0
     told = str(text)
-    number = int(told) if told.isdecimal() and len(told) <= len(str(MOST)) else MOST
+    number = int(told) if told.isdecimal() and len(told) <= _DIGITS else MOST
     if number >= MOST or str(number) != told:
         raise ValueError(f"{what} is {told[:40]}, expected a whole number from 0 to 2^53 - 1")
     return number

@@ -20,9 +20,10 @@ class LeaseStore(Protocol):
         """Stay it for `ttl_ms` more, even if the lease ran out; False, and nothing, if the last who
         took it is another: one who came later, or, at a server that forgot, one before."""
 
-    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
-        """Stay it for `ttl_ms` more, and put the claims in doubt; False, and nothing, if the lease
-        ran out, even if nobody took it since."""
+    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> int:
+        """Stay it for `ttl_ms` more, put the claims in doubt, and begin the reading by which what
+        comes of it is recorded; return its number. 0, and nothing, if the lease ran out, even if
+        nobody took it since."""
 
     def drop_lease(self, holder: str) -> None:
         """Stop being it."""

@@ -222,14 +222,14 @@ class MemoryLedger:
             self._lease = (holder, time.monotonic() + ttl_ms / 1000)
             return True
 
-    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
+    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> int:
         with self._lock:
             now = time.monotonic()
             if self._lease is None or self._lease[0] != holder or self._lease[1] <= now:
-                return False
+                return 0
             self._lease = (holder, now + ttl_ms / 1000)
             self.doubt(claims, doubt_ms)
-            return True
+            return self.next_reading()
 
     def drop_lease(self, holder: str) -> None:
         with self._lock:

@@ -247,9 +247,9 @@ class ValkeyLedger:
         keys = [self._key("lease"), self._key("meta")]
         return bool(self._keep(keys=keys, args=[holder, ttl_ms]))
 
-    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> bool:
-        keys = [self._key("lease"), *map(self._doubt_of, claims)]
-        return bool(self._import(keys=keys, args=[holder, ttl_ms, doubt_ms]))
+    def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> int:
+        keys = [self._key("lease"), self._key("meta"), *map(self._doubt_of, claims)]
+        return whole("reading", self._import(keys=keys, args=[holder, ttl_ms, doubt_ms]))
 
     def drop_lease(self, holder: str) -> None:
         self._drop(keys=[self._key("lease")], args=[holder])

@@ -57,8 +57,8 @@ class Lease:
             raise LeaseLost(self._store.assessment)
         self._until = time.monotonic() + STEP_S
 
-    def begin_import(self, claims: Sequence[int], doubt_ms: int) -> None:
-        """Hold it for an import, and put its claims in doubt.
+    def begin_import(self, claims: Sequence[int], doubt_ms: int) -> int:
+        """Hold it for an import, put its claims in doubt, and return the number of its reading.
 
         To take the lease anew would not do: if it ran out, another may have imported these and
         gone.
@@ -66,9 +66,11 @@ class Lease:
         Raises:
             LeaseLost.
         """
-        if not self._store.begin_import(self._holder, LEASE_MS, claims, doubt_ms):
+        reading = self._store.begin_import(self._holder, LEASE_MS, claims, doubt_ms)
+        if not reading:
             raise LeaseLost(self._store.assessment)
         self._until = time.monotonic() + STEP_S
+        return reading
 
     def beat(self, over: Event) -> None:
         """Renew it until the turn is over, while its step may last."""

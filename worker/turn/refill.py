@@ -191,13 +191,12 @@ def _deliver(
     """
     if not claimed:
         return
-    reading = ledger.next_reading()
     claims = [claim for claim, _, _ in claimed]
     items = [item for _, item, _ in claimed]
     data = [{**assessment.pool.item(row).data, "item_id": item} for _, item, row in claimed]
     # A ranking that is sent again replaces the earlier one.
     slow_ms = RANKING_MS if assessment.plan.queue.mode == "prioritise" else SLOW_MS
-    lease.begin_import(claims, slow_ms)
+    reading = lease.begin_import(claims, slow_ms)
     try:
         tasks = desk.put(data)
         if len(tasks) != len(items):
