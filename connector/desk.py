@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from connector.errors import NotFound, NotLabelStudio, Refused
 from connector.labelling import labelling
-from connector.labels import Look, judge
+from connector.labels import TaskSnapshot, judge
 from connector.listing import READ, READ_TIMEOUT_S, TaskList, as_filter, changed_at, where
 from connector.port import Counters, TaskBrief
 from connector.schema import Schema
@@ -41,13 +41,13 @@ class LabelStudioDesk:
         project: int,
         schema: Schema,
         shown: Mapping[str, str],
-        look: Callable[[Mapping[str, Any], Look], Look] = lambda _, look: look,
+        adapt: Callable[[Mapping[str, Any], TaskSnapshot], TaskSnapshot] = lambda _, one: one,
     ) -> None:
         """Hold on to one project.
 
         Args:
             shown: what of a task's data was meant to be shown (`connector.shown.fingerprint`).
-            look: reads a listed task in another way; by default an item is known by its
+            adapt: reads a listed task in another way; by default an item is known by its
                 `data.item_id`.
         """
         self._client = client
@@ -56,9 +56,9 @@ class LabelStudioDesk:
         self._schema = schema
         self._tasks = TaskList(client, url, project)
         self._shown = shown
-        self._look_at = look
+        self._adapt = adapt
 
-    def changes(self, since_us: int) -> Iterator[Look]:
+    def changes(self, since_us: int) -> Iterator[TaskSnapshot]:
         page, after_us = PAGE, since_us
         while True:
             query = {
@@ -67,7 +67,7 @@ class LabelStudioDesk:
             }
             rows = self._tasks.page(query=query, page_size=page)
             for row in rows:
-                yield self._look(row)
+                yield self._snapshot(row)
             if len(rows) < page:
                 return
             last_us = changed_at(rows[-1])
@@ -118,13 +118,15 @@ class LabelStudioDesk:
             found += map(_brief, rows)
         return found
 
-    def read(self, tasks: Sequence[int]) -> list[Look]:
-        looks: list[Look] = []
+    def read(self, tasks: Sequence[int]) -> list[TaskSnapshot]:
+        snapshots: list[TaskSnapshot] = []
         for start in range(0, len(tasks), PAGE):
             ids = list(tasks[start : start + PAGE])
             query = {"filters": where("id", "in_list", "List", ids), "ordering": ["tasks:id"]}
-            looks += [self._look(row) for row in self._tasks.page(query=query, page_size=PAGE)]
-        return looks
+            snapshots += [
+                self._snapshot(row) for row in self._tasks.page(query=query, page_size=PAGE)
+            ]
+        return snapshots
 
     def find(self, items: Sequence[str]) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
@@ -160,7 +162,7 @@ class LabelStudioDesk:
     def reopen(self, tasks: Sequence[int]) -> None:
         # A task that as many people answered as its overlap says is served to nobody, whatever
         # `is_labeled` says; an answer that counts for nothing takes a place too.
-        known = {look.task: look for look in self.read(tasks)}
+        known = {snapshot.task: snapshot for snapshot in self.read(tasks)}
         for task in tasks:
             if task in known:
                 answers = sum(j.status != "skipped" for j in known[task].judgements)
@@ -203,9 +205,9 @@ class LabelStudioDesk:
     def tab(self, title: str) -> None:
         show_tab(self._client, self._url, self._project, title)
 
-    def _look(self, row: Mapping[str, Any]) -> Look:
+    def _snapshot(self, row: Mapping[str, Any]) -> TaskSnapshot:
         data = row["data"] if isinstance(row["data"], Mapping) else {}
-        look = Look(
+        snapshot = TaskSnapshot(
             task=int(row["id"]),
             # Half of a pair of surrogates is no text that can be kept; nor is it an item of ours.
             item=str(data.get("item_id", "")).encode("utf-8", "replace").decode(),
@@ -214,7 +216,7 @@ class LabelStudioDesk:
             judgements=tuple(judge(a, self._schema) for a in row["annotations"] or ()),
             shown=fingerprint(data, self._shown),
         )
-        return self._look_at(row, look)
+        return self._adapt(row, snapshot)
 
 
 def _fitting(items: Sequence[str]) -> Iterator[list[str]]:

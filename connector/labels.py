@@ -40,7 +40,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TaskSnapshot:
     """One reading of one task: everything that Label Studio said of it at that moment."""
 
     task: int

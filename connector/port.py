@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from connector.labels import Look
+from connector.labels import TaskSnapshot
 
 # How the title of our tab begins: by it the tab is found again, whatever else stands in it.
 TAB = "Assay"
@@ -43,7 +43,7 @@ class TaskBrief:
 class Desk(Protocol):
     """What the loop needs of a labelling tool; the contract tests hold every desk to it."""
 
-    def changes(self, since_us: int) -> Iterator[Look]:
+    def changes(self, since_us: int) -> Iterator[TaskSnapshot]:
         """Tasks changed after `since_us`, earliest change first; some may come twice."""
 
     def counters(self) -> Counters:
@@ -52,8 +52,8 @@ class Desk(Protocol):
     def census(self) -> list[TaskBrief]:
         """All tasks, briefly."""
 
-    def read(self, tasks: Sequence[int]) -> list[Look]:
-        """Look at these tasks; those that are gone are left out."""
+    def read(self, tasks: Sequence[int]) -> list[TaskSnapshot]:
+        """Return a snapshot of each of these tasks; those that are gone are left out."""
 
     def find(self, items: Sequence[str]) -> dict[str, list[int]]:
         """The tasks that show each of these items; items without any are left out."""

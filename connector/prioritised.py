@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from connector.desk import PAGE, WRITE_TIMEOUT_S, LabelStudioDesk
 from connector.errors import RankedByAnother, Rejected
-from connector.labels import Look
+from connector.labels import TaskSnapshot
 from connector.listing import READ, TaskList
 from connector.port import Counters, Known, TaskBrief, marker
 from connector.ranking import RANKING_S, SETTINGS, Ranking, batched, is_ranking
@@ -43,17 +43,17 @@ class PrioritisedDesk:
         self._assessment = assessment
         self._known = known
         self._ranking = Ranking(client, url, project, assessment)
-        self._plain = LabelStudioDesk(client, url, project, schema, shown, self._look)
+        self._plain = LabelStudioDesk(client, url, project, schema, shown, self._adapt)
         self._tasks = TaskList(client, url, project)
         # The project's own counts, and ours as they were then.
         self._counted: tuple[Counters, int, Counters] | None = None
 
     # --- reading -----------------------------------------------------------------------------
 
-    def changes(self, since_us: int) -> Iterator[Look]:
-        for looks in batched(self._plain.changes(since_us), PAGE):
-            ours = self._known.items_of([look.task for look in looks])
-            yield from (look for look in looks if look.task in ours)
+    def changes(self, since_us: int) -> Iterator[TaskSnapshot]:
+        for snapshots in batched(self._plain.changes(since_us), PAGE):
+            ours = self._known.items_of([snapshot.task for snapshot in snapshots])
+            yield from (snapshot for snapshot in snapshots if snapshot.task in ours)
 
     def counters(self) -> Counters:
         """What the claimed tasks come to; counted anew only if the project's own counts moved."""
@@ -68,12 +68,12 @@ class PrioritisedDesk:
     def census(self) -> list[TaskBrief]:
         return self._plain.briefs(sorted(self._known.tasks()))
 
-    def read(self, tasks: Sequence[int]) -> list[Look]:
+    def read(self, tasks: Sequence[int]) -> list[TaskSnapshot]:
         return self._plain.read(tasks)
 
     def find(self, items: Sequence[str]) -> dict[str, list[int]]:
-        looks = self.read([int(item) for item in items])
-        return {look.item: [look.task] for look in looks if not look.is_closed}
+        snapshots = self.read([int(item) for item in items])
+        return {snapshot.item: [snapshot.task] for snapshot in snapshots if not snapshot.is_closed}
 
     def people(self) -> dict[int, str]:
         return self._plain.people()
@@ -137,7 +137,9 @@ class PrioritisedDesk:
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _look(self, row: Mapping[str, Any], look: Look) -> Look:
+    def _adapt(self, row: Mapping[str, Any], snapshot: TaskSnapshot) -> TaskSnapshot:
         versions = {said["model_version"] for said in row["predictions"] or ()}
         is_ranked = any(self._ranking.is_ours(version) for version in versions)
-        return replace(look, item=str(look.task), is_closed=look.is_closed or not is_ranked)
+        return replace(
+            snapshot, item=str(snapshot.task), is_closed=snapshot.is_closed or not is_ranked
+        )

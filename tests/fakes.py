@@ -13,7 +13,7 @@ from typing import Any
 from connector.desk import PAGE
 from connector.errors import NotFound
 from connector.labelling import labelling
-from connector.labels import Look, judge
+from connector.labels import TaskSnapshot, judge
 from connector.port import TAB, Counters, TaskBrief
 from connector.schema import Schema, write_config
 from connector.shown import fingerprint
@@ -75,13 +75,13 @@ class FakeDesk:
 
     # --- what the service sees ---------------------------------------------------------------
 
-    def changes(self, since_us: int) -> Iterator[Look]:
+    def changes(self, since_us: int) -> Iterator[TaskSnapshot]:
         self._asked("changes")
         rows = [t for t in self._living() if t.at_us > since_us]
         for n, task in enumerate(sorted(rows, key=lambda t: (t.at_us, t.id)), start=1):
-            yield self._look(task)
+            yield self._snapshot(task)
             if n % PAGE == 0:
-                yield self._look(task)  # keyed paging reads the last stamp of a page again
+                yield self._snapshot(task)  # keyed paging reads the last stamp of a page again
 
     def counters(self) -> Counters:
         self._asked("counters")
@@ -95,10 +95,10 @@ class FakeDesk:
         self._asked("census")
         return [TaskBrief(t.id, t.at_us, t.answers, t.skips) for t in self._living()]
 
-    def read(self, tasks: Sequence[int]) -> list[Look]:
+    def read(self, tasks: Sequence[int]) -> list[TaskSnapshot]:
         self._asked("read")
         wanted = set(tasks)
-        return [self._look(t) for t in self._living() if t.id in wanted]
+        return [self._snapshot(t) for t in self._living() if t.id in wanted]
 
     def find(self, items: Sequence[str]) -> dict[str, list[int]]:
         self._asked("find")
@@ -236,9 +236,9 @@ class FakeDesk:
         """Everything that an annotator is shown of a task."""
         return dict(self._tasks[task].data)
 
-    def looks(self) -> list[Look]:
+    def snapshots(self) -> list[TaskSnapshot]:
         """The truth: all tasks as they are now. Not a call of the service; never fails."""
-        return [self._look(task) for _, task in sorted(self._tasks.items())]
+        return [self._snapshot(task) for _, task in sorted(self._tasks.items())]
 
     def result(self, label: str) -> list[dict[str, Any]]:
         """The JSON of one answer."""
@@ -300,8 +300,8 @@ class FakeDesk:
             stamp = (_EPOCH + timedelta(microseconds=self.now_us)).isoformat()
             task.annotations[annotation]["updated_at"] = stamp
 
-    def _look(self, task: _Task) -> Look:
-        return Look(
+    def _snapshot(self, task: _Task) -> TaskSnapshot:
+        return TaskSnapshot(
             task=task.id,
             item=task.data.get("item_id", ""),
             at_us=task.at_us,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from connector.labels import Judgement, Look
+from connector.labels import Judgement, TaskSnapshot
 from connector.port import Counters, TaskBrief
 from connector.shown import fingerprint
 
@@ -60,16 +60,16 @@ def write_pool(folder: Path, n_groups: int, n_items: int, assessment: str, more:
 
 
 class NullDesk:
-    """A labelling tool that does nothing but hand over the looks it was given."""
+    """A labelling tool that does nothing but hand over the snapshots it was given."""
 
     def __init__(self) -> None:
-        self.looks: list[Look] = []
+        self.snapshots: list[TaskSnapshot] = []
         self.next_task = 1
         self.put_items: list[tuple[int, str]] = []
 
-    def changes(self, since_us: int) -> Iterator[Look]:
-        looks, self.looks = self.looks, []
-        return iter(looks)
+    def changes(self, since_us: int) -> Iterator[TaskSnapshot]:
+        snapshots, self.snapshots = self.snapshots, []
+        return iter(snapshots)
 
     def counters(self) -> Counters:
         return Counters(0, 0, 0)
@@ -77,7 +77,7 @@ class NullDesk:
     def census(self) -> list[TaskBrief]:
         return []
 
-    def read(self, tasks: Sequence[int]) -> list[Look]:
+    def read(self, tasks: Sequence[int]) -> list[TaskSnapshot]:
         return []
 
     def find(self, items: Sequence[str]) -> dict[str, list[int]]:
@@ -102,16 +102,16 @@ class NullDesk:
     def tab(self, title: str) -> None: ...
 
 
-def answered(task: int, item: str, label: str, at_us: int) -> Look:
-    """A look at a task that one annotator answered."""
+def answered(task: int, item: str, label: str, at_us: int) -> TaskSnapshot:
+    """A snapshot of a task that one annotator answered."""
     judgement = Judgement(task, 1, "valid", label, "", at_us, 1.0)
     return replace(unanswered(task, item, at_us), is_closed=True, judgements=(judgement,))
 
 
-def unanswered(task: int, item: str, at_us: int) -> Look:
-    """A look at an open task; it shows what `write_pool` has of the item."""
+def unanswered(task: int, item: str, at_us: int) -> TaskSnapshot:
+    """A snapshot of an open task; it shows what `write_pool` has of the item."""
     data = {"text": f"text of {int(item.partition('-')[2])}"}
-    return Look(task, item, at_us, False, (), fingerprint(data, {"text": "text"}))
+    return TaskSnapshot(task, item, at_us, False, (), fingerprint(data, {"text": "text"}))
 
 
 def used_memory(connection: object) -> int:

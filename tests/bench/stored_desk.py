@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from redis import Redis
 
-from connector.labels import Look
+from connector.labels import TaskSnapshot
 from connector.port import Counters, TaskBrief
 from tests.bench.measuring import answered, unanswered
 
@@ -25,10 +25,10 @@ class StoredDesk:
 
     # --- what the service sees -----------------------------------------------------------------
 
-    def changes(self, since_us: int) -> Iterator[Look]:
+    def changes(self, since_us: int) -> Iterator[TaskSnapshot]:
         """Answers after `since_us`, earliest first."""
         rows = cast("list[str]", self._db.zrangebyscore(f"{self._key}:log", f"({since_us}", "+inf"))
-        return map(_look, rows)
+        return map(_snapshot, rows)
 
     def counters(self) -> Counters:
         """The project's own counts."""
@@ -37,14 +37,16 @@ class StoredDesk:
 
     def census(self) -> list[TaskBrief]:
         """All tasks, briefly."""
-        at = {look.task: look.at_us for look in self.changes(-1)}
+        at = {snapshot.task: snapshot.at_us for snapshot in self.changes(-1)}
         tasks = cast("list[str]", self._db.hkeys(f"{self._key}:item"))
         return [TaskBrief(int(t), at.get(int(t), 0), int(int(t) in at), 0) for t in tasks]
 
-    def read(self, tasks: Sequence[int]) -> list[Look]:
-        """Look at these tasks."""
+    def read(self, tasks: Sequence[int]) -> list[TaskSnapshot]:
+        """Return a snapshot of each of these tasks."""
         wanted = set(tasks)
-        found = {look.task: look for look in self.changes(-1) if look.task in wanted}
+        found = {
+            snapshot.task: snapshot for snapshot in self.changes(-1) if snapshot.task in wanted
+        }
         items = cast("dict[str, str]", self._db.hgetall(f"{self._key}:item"))
         return [found.get(t, unanswered(t, items[str(t)], 0)) for t in tasks if str(t) in items]
 
@@ -102,6 +104,6 @@ class StoredDesk:
         self._db.zadd(f"{self._key}:log", {text: at_us})
 
 
-def _look(text: str) -> Look:
+def _snapshot(text: str) -> TaskSnapshot:
     row: dict[str, Any] = json.loads(text)
     return answered(row["task"], row["item"], row["label"], row["at_us"])

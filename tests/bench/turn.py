@@ -90,7 +90,7 @@ def answering(
         task, item = desk.put_items.pop(0)
         predicted = work.pool.item(work.pool.find({item})[item]).predicted
         label = work.pool.classes[predicted if rng.random() < 0.8 else predicted - 1]
-        desk.looks = [answered(task, item, label, 1_000_000 * event)]
+        desk.snapshots = [answered(task, item, label, 1_000_000 * event)]
         ledger.set_metadata(swept_at=int(time.time()))
         began = time.perf_counter()
         advance(work, header, ledger, desk, folder, "bench")
@@ -106,13 +106,13 @@ def drain(work: Assessment, ledger: ValkeyLedger) -> None:
     ]
     for start in range(0, BURST, BATCH):
         assert ledger.claim(0, claims[start : start + BATCH])
-    looks = [
+    snapshots = [
         answered(n + 1, item.item_id, work.pool.classes[item.predicted], 1_000_000 + n)
         for n, item in enumerate(items)
     ]
     began, cpu = time.perf_counter(), time.process_time()
     for start in range(0, BURST, BATCH):
-        record(ledger, looks[start : start + BATCH], 1, Rules())
+        record(ledger, snapshots[start : start + BATCH], 1, Rules())
     took, used = time.perf_counter() - began, time.process_time() - cpu
     tally = ledger.standing().tally
     assert sum(tally.values()) == BURST, "a judgement is missing"

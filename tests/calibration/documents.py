@@ -29,7 +29,7 @@ from worker.setup.since import Earlier, continue_with, labelled_items
 from worker.store import MemoryLedger
 from worker.store.settings import read_settings
 from worker.store.snapshots import taken_together
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 
 Begun = AtWork | Crowd | Evaluated
 OPEN = "{mrr: {confidence: 0.9999}}"
@@ -124,7 +124,7 @@ def _continued(folder: Path) -> AtWork:
 
 def documents(one: Begun) -> Iterator[tuple[str, Any]]:
     """Name and plain values of all that is published of an assessment."""
-    standing, belief, verdict = look(one.work, one.ledger)
+    standing, belief, verdict = assess_now(one.work, one.ledger)
     said = decision(one.work, one.header, standing, belief, verdict, kind="stop", reason="by hand")
     yield "decision", json.loads(said)
     report = as_json(gather(one.work, one.header, one.ledger))

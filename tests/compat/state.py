@@ -27,7 +27,7 @@ from worker.setup.moving import pack
 from worker.setup.replaying import export, unrepeated_choices
 from worker.store import Ledger, ValkeyLedger
 from worker.store.settings import Settings
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 
 ASSETS = Path(__file__).parents[1] / "assets"
 VERSION = 1
@@ -80,7 +80,7 @@ def lived(folder: Path, db: Redis) -> tuple[Assessment, World]:
 def told(context: Context, assessment: str, work: Assessment, ledger: Ledger) -> dict[str, Any]:
     """What an assessment's state comes to: status, tally, finding; not what a release estimates."""
     status = status_of(context, assessment, work).as_json()
-    _, belief, verdict = look(work, ledger)
+    _, belief, verdict = assess_now(work, ledger)
     return {
         "status": {name: status[name] for name in STATUS}
         | {"groups": [{name: of[name] for name in GROUP} for of in status["groups"]]},

@@ -14,7 +14,7 @@ from pathlib import Path
 from redis import Redis
 from redis.exceptions import RedisError
 
-from connector.labels import Look
+from connector.labels import TaskSnapshot
 from tests.contract.ledgers import RULES, claimed, claims_of, header_of, rejected, seen, valid
 from worker.service.embedded import ensure_running
 from worker.service.server import connect
@@ -75,11 +75,11 @@ def claim_two(ledger: Ledger) -> object:
 
 
 def commit_two(ledger: Ledger) -> object:
-    looks = [
-        Look(1, "a", 2, False, (rejected(1, at_us=2), valid(2, "dog", at_us=3))),
-        Look(2, "b", 2, True, (valid(3, "cow", at_us=4),)),
+    snapshots = [
+        TaskSnapshot(1, "a", 2, False, (rejected(1, at_us=2), valid(2, "dog", at_us=3))),
+        TaskSnapshot(2, "b", 2, True, (valid(3, "cow", at_us=4),)),
     ]
-    return record(ledger, looks, 9, RULES)
+    return record(ledger, snapshots, 9, RULES)
 
 
 CALLS: dict[str, tuple[Callable[[Ledger], object], Callable[[Ledger], object]]] = {

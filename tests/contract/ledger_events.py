@@ -1,4 +1,4 @@
-"""What the machine of the ledgers reads: looks at six tasks, and a census of them."""
+"""What the machine of the ledgers reads: snapshots of six tasks, and a census of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from connector.labels import Judgement, Look
+from connector.labels import Judgement, TaskSnapshot
 from connector.port import TaskBrief
 from tests.contract.ledger_model import Model
 from tests.fakes import FakeDesk
@@ -21,8 +21,8 @@ def judgement(annotation: int, status: Any, label: str, author: int, at_us: int)
 
 
 @st.composite
-def looks(draw: st.DrawFn) -> Look:
-    """A look at one of six tasks; what a task shows may be another item than before."""
+def snapshots(draw: st.DrawFn) -> TaskSnapshot:
+    """A snapshot of one of six tasks; what a task shows may be another item than before."""
     task, at_us = draw(st.integers(1, 6)), draw(st.integers(0, 6))
     item = draw(st.sampled_from([ITEMS[task - 1], ITEMS[task - 1], *ITEMS]))
     judged = [
@@ -35,7 +35,7 @@ def looks(draw: st.DrawFn) -> Look:
         )
         for n in sorted(draw(st.sets(st.integers(1, 4), max_size=3)))
     ]
-    return Look(task, item, at_us, draw(st.booleans()), tuple(judged))
+    return TaskSnapshot(task, item, at_us, draw(st.booleans()), tuple(judged))
 
 
 class Census(FakeDesk):

@@ -16,8 +16,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from connector.labels import Look
-from tests.contract.ledger_events import ITEMS, Census, looks
+from connector.labels import TaskSnapshot
+from tests.contract.ledger_events import ITEMS, Census, snapshots
 from tests.contract.ledger_model import Model
 from tests.contract.ledgers import RULES, claims_of, header_of
 from worker.service.server import connect
@@ -95,26 +95,26 @@ class LedgerMachine(RuleBasedStateMachine):
         if fits:
             m.claims += items
 
-    @rule(seen=st.lists(looks(), min_size=1, max_size=3, unique_by=lambda k: k.task))
-    def read(self, seen: list[Look]) -> None:
+    @rule(seen=st.lists(snapshots(), min_size=1, max_size=3, unique_by=lambda k: k.task))
+    def read(self, seen: list[TaskSnapshot]) -> None:
         self.arrive(seen, lag=0)
 
-    @rule(look=looks(), lag=st.integers(1, 3))
-    def read_late(self, look: Look, lag: int) -> None:
+    @rule(snapshot=snapshots(), lag=st.integers(1, 3))
+    def read_late(self, snapshot: TaskSnapshot, lag: int) -> None:
         """A reading that was taken before others arrives after them."""
-        self.arrive([look], lag)
+        self.arrive([snapshot], lag)
 
-    def arrive(self, seen: list[Look], lag: int) -> None:
+    def arrive(self, seen: list[TaskSnapshot], lag: int) -> None:
         self.remember_records()
         self.model.readings += 1
         assert self.ledger.next_reading() == self.model.readings
         reading = max(1, self.model.readings - lag)
         record(self.ledger, seen, reading, RULES)
-        # within one reading the order by stamps decides which of two looks comes first
-        latest = {look.task: look for look in sorted(seen, key=lambda k: k.at_us)}
+        # within one reading the order by stamps decides which of two snapshots comes first
+        latest = {snapshot.task: snapshot for snapshot in sorted(seen, key=lambda k: k.at_us)}
         shown = self.model.shown
         self.model.vanish(t for t, k in latest.items() if t in shown and shown[t].item != k.item)
-        self.model.look(list(latest.values()), reading)
+        self.model.read(list(latest.values()), reading)
 
     def remember_records(self) -> None:
         self.seen_records += self.ledger.records(ITEMS).items()

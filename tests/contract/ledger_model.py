@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from connector.labels import Judgement, Look
+from connector.labels import Judgement, TaskSnapshot
 
 
 @dataclass
 class Shown:
-    """The look at a task that counts."""
+    """The snapshot of a task that counts."""
 
     item: str
     at_us: int
@@ -51,33 +51,33 @@ class Model:
     def revision(self) -> int:
         return len(self.log)
 
-    def look(self, looks: Sequence[Look], reading: int) -> None:
-        """Looks of one reading arrive, whenever it was taken; items count once, at its end."""
-        shown = [look.item for look in looks if self._show(look, reading)]
+    def read(self, snapshots: Sequence[TaskSnapshot], reading: int) -> None:
+        """Snapshots of one reading arrive, whenever it was taken; items count once, at its end."""
+        shown = [snapshot.item for snapshot in snapshots if self._show(snapshot, reading)]
         for item in dict.fromkeys(shown):
             self._count(item)
 
-    def _show(self, look: Look, reading: int) -> bool:
-        """Whether the look changes what is shown of an item of ours."""
-        known = self.shown.get(look.task)
-        if known is not None and known.item != look.item:
-            self.vanish([look.task])
+    def _show(self, snapshot: TaskSnapshot, reading: int) -> bool:
+        """Whether the snapshot changes what is shown of an item of ours."""
+        known = self.shown.get(snapshot.task)
+        if known is not None and known.item != snapshot.item:
+            self.vanish([snapshot.task])
             known = None
-        if look.item not in self.claims:
-            skips = sum(j.status == "skipped" for j in look.judgements)
-            self.foreign[look.task] = (look.at_us, len(look.judgements) - skips, skips)
+        if snapshot.item not in self.claims:
+            skips = sum(j.status == "skipped" for j in snapshot.judgements)
+            self.foreign[snapshot.task] = (snapshot.at_us, len(snapshot.judgements) - skips, skips)
             return False
         if known is not None:
-            if (look.at_us, reading) < (known.at_us, known.reading):
+            if (snapshot.at_us, reading) < (known.at_us, known.reading):
                 return False
             same = (known.at_us, known.is_closed, known.judgements)
-            if same == (look.at_us, look.is_closed, look.judgements):
+            if same == (snapshot.at_us, snapshot.is_closed, snapshot.judgements):
                 return False
-        self.foreign.pop(look.task, None)
-        self.shown[look.task] = Shown(
-            look.item, look.at_us, reading, look.is_closed, look.judgements
+        self.foreign.pop(snapshot.task, None)
+        self.shown[snapshot.task] = Shown(
+            snapshot.item, snapshot.at_us, reading, snapshot.is_closed, snapshot.judgements
         )
-        for j in look.judgements:
+        for j in snapshot.judgements:
             self.authors[str(j.author)] = max(self.authors.get(str(j.author), 0), j.at_us)
         return True
 

@@ -1,4 +1,4 @@
-"""What the tests of the ledgers share: claims, judgements, looks, and many at once."""
+"""What the tests of the ledgers share: claims, judgements, snapshots, and many at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from connector.labels import Judgement, Look
+from connector.labels import Judgement, TaskSnapshot
 from worker.store import (
     Claim,
     Header,
@@ -54,9 +54,11 @@ def rejected(annotation: int, reason: str = "an empty result", at_us: int = 1) -
 
 
 def seen(ledger: Ledger, task: int, item: str, at_us: int, *judgements: Judgement) -> None:
-    """Bring in a look at a task."""
-    look = Look(task, item, at_us, any(j.status == "valid" for j in judgements), judgements)
-    record(ledger, [look], ledger.next_reading(), RULES)
+    """Bring in a snapshot of a task."""
+    snapshot = TaskSnapshot(
+        task, item, at_us, any(j.status == "valid" for j in judgements), judgements
+    )
+    record(ledger, [snapshot], ledger.next_reading(), RULES)
 
 
 def edited(ledger: Ledger, item: str, *edits: Edit, note: str = "") -> list[str]:

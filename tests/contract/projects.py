@@ -10,7 +10,7 @@ from label_studio_sdk.client import LabelStudio
 
 from connector.annotator import Annotator
 from connector.desk import PAGE, LabelStudioDesk
-from connector.labels import Judgement, Look
+from connector.labels import Judgement, TaskSnapshot
 from connector.local import LabelStudioServer
 from connector.port import Desk
 from connector.project import create_project
@@ -185,11 +185,11 @@ def shown(items: Sequence[str]) -> list[dict[str, str]]:
     return [{"text": f"about {item}", "item_id": item} for item in items]
 
 
-def read_one(desk: Desk, task: int) -> Look:
-    (look,) = desk.read([task])
-    return look
+def read_one(desk: Desk, task: int) -> TaskSnapshot:
+    (snapshot,) = desk.read([task])
+    return snapshot
 
 
-def only(look: Look) -> Judgement:
-    (judgement,) = look.judgements
+def only(snapshot: TaskSnapshot) -> Judgement:
+    (judgement,) = snapshot.judgements
     return judgement

@@ -21,9 +21,9 @@ class TestOverlap:
         assert shared.next_task(1) == task
 
         shared.annotate(task, "dog", 1)
-        look = read_one(shared.desk, task)
-        assert look.is_closed
-        assert {j.author: j.label for j in look.judgements} == {
+        snapshot = read_one(shared.desk, task)
+        assert snapshot.is_closed
+        assert {j.author: j.label for j in snapshot.judgements} == {
             shared.author(0): "cat",
             shared.author(1): "dog",
         }
@@ -79,22 +79,27 @@ class TestDesk:
 
         tasks = first + second
         assert tasks == sorted(set(tasks))
-        assert [look.item for look in project.desk.read(tasks)] == ["a", "b", "c", "d"]
+        assert [snapshot.item for snapshot in project.desk.read(tasks)] == ["a", "b", "c", "d"]
         assert project.next_task(0) == tasks[0]
 
     def test_a_new_task_is_open_and_nobody_judged_it(self, project: Project) -> None:
         (task,) = project.desk.put(shown(["a"]))
 
-        look = read_one(project.desk, task)
+        snapshot = read_one(project.desk, task)
 
-        assert (look.task, look.item, look.is_closed, look.judgements) == (task, "a", False, ())
-        assert look.at_us > 1_600_000_000_000_000  # microseconds since 1970
+        assert (snapshot.task, snapshot.item, snapshot.is_closed, snapshot.judgements) == (
+            task,
+            "a",
+            False,
+            (),
+        )
+        assert snapshot.at_us > 1_600_000_000_000_000  # microseconds since 1970
 
     def test_reading_leaves_out_what_is_gone(self, project: Project) -> None:
         kept, gone = project.desk.put(shown(["a", "b"]))
         project.delete_task(gone)
 
-        assert [look.task for look in project.desk.read([gone, kept])] == [kept]
+        assert [snapshot.task for snapshot in project.desk.read([gone, kept])] == [kept]
         assert project.desk.read([]) == []
 
     def test_changes_tells_of_each_change_after_the_cursor_and_of_no_earlier_one(
@@ -102,8 +107,8 @@ class TestDesk:
     ) -> None:
         tasks = project.desk.put(shown(["a", "b", "c"]))
         everything = list(project.desk.changes(0))
-        assert sorted(look.task for look in everything) == tasks
-        cursor = max(look.at_us for look in everything)
+        assert sorted(snapshot.task for snapshot in everything) == tasks
+        cursor = max(snapshot.at_us for snapshot in everything)
 
         assert list(project.desk.changes(cursor)) == []
 
@@ -119,15 +124,17 @@ class TestDesk:
 
         changes = list(project.desk.changes(0))
 
-        assert [look.task for look in changes] == tasks[::-1]
-        assert [look.at_us for look in changes] == sorted(look.at_us for look in changes)
+        assert [snapshot.task for snapshot in changes] == tasks[::-1]
+        assert [snapshot.at_us for snapshot in changes] == sorted(
+            snapshot.at_us for snapshot in changes
+        )
 
     def test_changes_miss_none_of_more_tasks_than_fit_a_page(self, project: Project) -> None:
         tasks = project.desk.put(shown([f"item {n}" for n in range(MANY)]))
 
         changes = list(project.desk.changes(0))
 
-        assert {look.task for look in changes} == set(tasks)
+        assert {snapshot.task for snapshot in changes} == set(tasks)
         assert len(changes) <= MANY + MANY // PAGE  # a few may come twice, not all
 
     def test_an_answer_is_read_with_its_label_author_and_time(self, project: Project) -> None:
@@ -136,13 +143,13 @@ class TestDesk:
 
         annotation = project.annotate(task, "cow", 0)
 
-        look = read_one(project.desk, task)
-        judgement = only(look)
+        snapshot = read_one(project.desk, task)
+        judgement = only(snapshot)
         assert (judgement.annotation, judgement.author) == (annotation, project.author(0))
         assert (judgement.status, judgement.label, judgement.reason) == ("valid", "cow", "")
         assert judgement.seconds is not None
-        assert look.is_closed
-        assert before.at_us < judgement.at_us <= look.at_us
+        assert snapshot.is_closed
+        assert before.at_us < judgement.at_us <= snapshot.at_us
         assert project.next_task(1) is None
 
     def test_an_edit_replaces_the_label_and_keeps_annotation_and_author(
@@ -209,7 +216,7 @@ class TestDesk:
     ) -> None:
         kept, gone = project.desk.put(shown(["a", "b"]))
         project.annotate(gone, "cat", 0)
-        cursor = max(look.at_us for look in project.desk.changes(0))
+        cursor = max(snapshot.at_us for snapshot in project.desk.changes(0))
 
         project.delete_task(gone)
 
@@ -236,9 +243,13 @@ class TestDesk:
         briefs = {b.task: (b.at_us, b.answers, b.skips) for b in project.desk.census()}
 
         assert list(briefs) == tasks
-        for look in project.desk.read(tasks):
-            n_skips = sum(j.status == "skipped" for j in look.judgements)
-            assert briefs[look.task] == (look.at_us, len(look.judgements) - n_skips, n_skips)
+        for snapshot in project.desk.read(tasks):
+            n_skips = sum(j.status == "skipped" for j in snapshot.judgements)
+            assert briefs[snapshot.task] == (
+                snapshot.at_us,
+                len(snapshot.judgements) - n_skips,
+                n_skips,
+            )
 
     def test_items_are_found_by_their_exact_ids_however_odd(self, project: Project) -> None:
         items = ["a,b", 'say "hi"', "näh/é?&=#", "100%", " spaced ", "[1]", "0012", "x:y", "猫"]

@@ -35,7 +35,7 @@ class TestFakeDesk:
         desk.tick_us = 0
         tasks = desk.put(shown([f"item {n}" for n in range(MANY)]))
 
-        assert {look.task for look in desk.changes(desk.now_us - 1)} == set(tasks)
+        assert {snapshot.task for snapshot in desk.changes(desk.now_us - 1)} == set(tasks)
 
     def test_a_deleted_highest_task_gives_its_id_to_the_next_one(self) -> None:
         desk = FakeDesk()
@@ -43,7 +43,7 @@ class TestFakeDesk:
         desk.delete_task(second)
 
         assert desk.put(shown(["c"])) == [second]
-        assert [look.item for look in desk.read([first, second])] == ["a", "c"]
+        assert [snapshot.item for snapshot in desk.read([first, second])] == ["a", "c"]
 
     def test_ids_never_come_again_where_that_is_switched_off(self) -> None:
         desk = FakeDesk(reuses_ids=False)

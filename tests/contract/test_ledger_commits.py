@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from connector.labels import Judgement, Look
+from connector.labels import Judgement, TaskSnapshot
 from tests.contract.ledgers import (
     RULES,
     claimed,
@@ -115,18 +115,19 @@ class TestCommits:
     def test_a_burst_larger_than_one_script_call_is_exact(self, ledger: Ledger) -> None:
         items = [f"item {n}" for n in range(1201)]
         claimed(ledger, *items)
-        looks = [
-            Look(n, item, 5, True, (valid(n, "cat"),)) for n, item in enumerate(items, start=1)
+        snapshots = [
+            TaskSnapshot(n, item, 5, True, (valid(n, "cat"),))
+            for n, item in enumerate(items, start=1)
         ]
 
-        record(ledger, looks, ledger.next_reading(), RULES)
+        record(ledger, snapshots, ledger.next_reading(), RULES)
 
         standing = ledger.standing()
         assert sum(standing.tally.values()) == standing.revision == len(items)
         assert not standing.unsettled
 
     def test_writers_at_once_lose_nothing(self, ledger: Ledger) -> None:
-        """Each sees other annotations on the same items; the last look of each task wins."""
+        """Each sees other annotations on the same items; the last snapshot of each task wins."""
         items = [f"item {n}" for n in range(6)]
         claimed(ledger, *items)
 

@@ -10,7 +10,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connector.labels import Look
+from connector.labels import TaskSnapshot
 from tests.contract.ledgers import (
     RULES,
     claimed,
@@ -39,7 +39,7 @@ steps = st.lists(
 def take_step(desk: FakeDesk, action: str, n: int, label: str) -> None:
     """Do one thing to one of the tasks or annotations there are."""
     tasks = desk.task_ids()
-    annotations = [j.annotation for look in desk.looks() for j in look.judgements]
+    annotations = [j.annotation for snapshot in desk.snapshots() for j in snapshot.judgements]
     if action == "put":
         desk.put([{"item_id": [*ITEMS, "a stranger's", ""][n % 5]}])
     elif action in ("edit", "delete") and annotations:
@@ -62,15 +62,15 @@ def take_step(desk: FakeDesk, action: str, n: int, label: str) -> None:
             desk.close([task])
 
 
-def fold(looks: Sequence[Look], items: Sequence[str]) -> dict[str, int]:
+def fold(snapshots: Sequence[TaskSnapshot], items: Sequence[str]) -> dict[str, int]:
     """The tally that the truth amounts to: of each item, the lowest valid annotation."""
     tally: Counter[str] = Counter()
     for number, item in enumerate(items):
         labels = {
             j.annotation: str(j.label)
-            for look in looks
-            if look.item == item
-            for j in look.judgements
+            for snapshot in snapshots
+            if snapshot.item == item
+            for j in snapshot.judgements
             if j.status == "valid"
         }
         if labels:
@@ -80,15 +80,15 @@ def fold(looks: Sequence[Look], items: Sequence[str]) -> dict[str, int]:
 
 @settings(max_examples=120)
 @given(history=steps, data=st.data())
-def test_any_delivery_of_any_history_ends_with_the_fold_of_the_last_looks_on_both_ledgers(
+def test_any_delivery_of_any_history_ends_with_the_fold_of_the_last_snapshots_on_both_ledgers(
     valkey_url: str, history: list[tuple[str, int, str]], data: st.DataObject
 ) -> None:
     desk = FakeDesk()
     desk.put([{"item_id": item} for item in ITEMS])
-    readings = [desk.looks()]  # everything as it was, after each step
+    readings = [desk.snapshots()]  # everything as it was, after each step
     for step in history:
         take_step(desk, *step)
-        readings.append(desk.looks())
+        readings.append(desk.snapshots())
     deliveries = data.draw(
         st.lists(
             st.integers(1, len(readings)).flatmap(
@@ -101,7 +101,7 @@ def test_any_delivery_of_any_history_ends_with_the_fold_of_the_last_looks_on_bot
             ),
             max_size=12,
         ),
-        label="what arrives: (number of the reading, its looks)",
+        label="what arrives: (number of the reading, its snapshots)",
     )
 
     with connect(valkey_url) as connection:
@@ -110,20 +110,20 @@ def test_any_delivery_of_any_history_ends_with_the_fold_of_the_last_looks_on_bot
         for ledger in twins:
             ledger.begin(header_of(name))
             claimed(ledger, *ITEMS)
-            for reading, looks in deliveries:
-                record(ledger, looks, reading, RULES)
+            for reading, snapshots in deliveries:
+                record(ledger, snapshots, reading, RULES)
             for _ in readings:
                 ledger.next_reading()
             take_stock(ledger, desk, RULES)
         memory, stored = twins
 
-        assert dict(memory.standing().tally) == fold(desk.looks(), ITEMS)
+        assert dict(memory.standing().tally) == fold(desk.snapshots(), ITEMS)
         assert set(memory.tasks()) == set(desk.task_ids())
         rejected = [
             j.annotation
-            for look in desk.looks()
-            if look.item in ITEMS
-            for j in look.judgements
+            for snapshot in desk.snapshots()
+            if snapshot.item in ITEMS
+            for j in snapshot.judgements
             if j.status == "rejected"
         ]
         assert sorted(memory.rejected()) == sorted(rejected)
@@ -140,11 +140,11 @@ def test_readings_in_any_order_and_twice_amount_to_the_last_one(
 ) -> None:
     desk = FakeDesk()
     desk.put([{"item_id": item} for item in ITEMS])
-    looks = desk.looks()
+    snapshots = desk.snapshots()
     for step in history:
         take_step(desk, *step)
-        looks += desk.looks()
-    sent = list(enumerate(looks, start=1)) * 2
+        snapshots += desk.snapshots()
+    sent = list(enumerate(snapshots, start=1)) * 2
     order.shuffle(sent)
 
     with connect(valkey_url) as connection:
@@ -153,10 +153,10 @@ def test_readings_in_any_order_and_twice_amount_to_the_last_one(
         for ledger in twins:
             ledger.begin(header_of(name))
             claimed(ledger, *ITEMS)
-            for reading, look in sent:
-                record(ledger, [look], reading, RULES)
+            for reading, snapshot in sent:
+                record(ledger, [snapshot], reading, RULES)
 
-        assert dict(twins[0].standing().tally) == fold(desk.looks(), ITEMS)
+        assert dict(twins[0].standing().tally) == fold(desk.snapshots(), ITEMS)
         assert_equal(*twins)
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from connector.labels import Judgement, Look
+from connector.labels import Judgement, TaskSnapshot
 from tests.contract.ledgers import (
     ODD,
     RULES,
@@ -111,9 +111,9 @@ class TestStanding:
         claimed(ledger, *"abcdefgh")
         for n, item in enumerate("abcd"):
             seen(ledger, n, item, 1, valid(n, "cat"))
-        looks = [Look(n, item, 2, False, ()) for n, item in enumerate("efgh")]
+        snapshots = [TaskSnapshot(n, item, 2, False, ()) for n, item in enumerate("efgh")]
 
-        record(ledger, looks, ledger.next_reading(), RULES)
+        record(ledger, snapshots, ledger.next_reading(), RULES)
 
         standing = ledger.standing()
         assert dict(standing.tally) == {}

@@ -103,8 +103,8 @@ def test_putting_again_changes_nothing(world: World) -> None:
     t = world.full.tasks
     world.put(t[5], t[3])
     world.put(t[3], t[5])
-    looks = {look.task: look.is_closed for look in world.desk.read(t)}
-    assert [task for task in t if not looks[task]] == [t[3], t[5]]
+    closed = {snapshot.task: snapshot.is_closed for snapshot in world.desk.read(t)}
+    assert [task for task in t if not closed[task]] == [t[3], t[5]]
     assert sorted(world.full.versions().values()) == [2, 12]
     assert world.desk.find([str(t[5]), str(t[4])]) == {str(t[5]): [t[5]]}
 
@@ -146,7 +146,7 @@ def test_closing_takes_out_of_the_order_and_reopening_puts_to_its_end(
     t = world.full.tasks
     world.put(t[4], t[5], t[6])
     world.desk.close([t[4]])
-    assert [look.is_closed for look in world.desk.read(t[4:7])] == [True, False, False]
+    assert [snapshot.is_closed for snapshot in world.desk.read(t[4:7])] == [True, False, False]
     world.desk.reopen([t[4]])
     assert world.served(annotator(), 3) == [t[5], t[6], t[4]]
     for task in world.full.tasks:  # none of their own fields was written
@@ -163,7 +163,7 @@ def test_only_claimed_tasks_are_seen(world: World, annotator: Callable[[], Annot
     world.full.answer(ada, t[0])
     world.full.answer(ada, t[8])
     world.full.call("POST", f"/api/projects/{world.full.project}/import", [{"data": {"text": "x"}}])
-    assert {look.task for look in world.desk.changes(0)} == {t[0], t[1]}
+    assert {snapshot.task for snapshot in world.desk.changes(0)} == {t[0], t[1]}
     counters = world.desk.counters()
     assert (counters.tasks, counters.answers, counters.skips) == (2, 1, 0)
     assert {brief.task for brief in world.desk.census()} == {t[0], t[1]}

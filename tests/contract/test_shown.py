@@ -75,8 +75,8 @@ class TestData:
 
     def test_tasks_that_nobody_answered_say_what_they_show(self, world: World) -> None:
         expected = {item: fingerprint(DATA[item], SHOWN) for item in ITEMS}
-        for looks in (world.desk.read(world.tasks), world.desk.changes(0)):
-            assert {look.item: look.shown for look in looks} == expected
+        for snapshots in (world.desk.read(world.tasks), world.desk.changes(0)):
+            assert {snapshot.item: snapshot.shown for snapshot in snapshots} == expected
 
     def test_a_label_on_a_changed_text_is_rejected_and_counts_once_it_is_put_back(
         self, world: World
@@ -138,10 +138,10 @@ class TestData:
         world.project.annotate(task, "cat", 0)
         late = world.ledger.next_reading()
         world.project.change_data(task, {"text": "something else"})
-        looks = world.desk.read([task])
+        snapshots = world.desk.read([task])
         world.project.change_data(task, {"text": "about a"})
         world.read()
-        record(world.ledger, looks, late, RULES)
+        record(world.ledger, snapshots, late, RULES)
         assert world.outcomes()["a"] == "cat"
 
 

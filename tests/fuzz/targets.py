@@ -18,7 +18,7 @@ from urllib.parse import quote
 import httpx
 
 from connector.errors import ConnectorError
-from connector.labels import Judgement, Look, judge
+from connector.labels import Judgement, TaskSnapshot, judge
 from connector.ratings import Bins
 from connector.schema import Schema
 from connector.webhook import receiver
@@ -67,11 +67,11 @@ def _annotation(sent: Mapping[str, Any], schema: Schema) -> None:
     ledger.begin(header_of("fuzz"))
     ledger.claim(0, claims_of(["item"]))
     for reading in (1, 2):
-        record(ledger, [Look(1, "item", 5, False, (said,))], reading, RULES)
+        record(ledger, [TaskSnapshot(1, "item", 5, False, (said,))], reading, RULES)
         (text,) = ledger.every_record()
         text.encode()
         assert load(text).judgements() == (said,), "it does not come back as it was kept"
-        assert load(text).tasks[0][1].reading == 1, "the same look again changed something"
+        assert load(text).tasks[0][1].reading == 1, "the same snapshot again changed something"
         key = f"0:0:0:{said.label}"
         assert dict(ledger.standing().tally) == ({key: 1} if said.status == "valid" else {})
     assert set(ledger.rejected()) == ({said.annotation} if said.status == "rejected" else set())

@@ -221,7 +221,9 @@ def test_a_worker_that_stalls_past_all_doubt_before_an_import_leaves_no_second_t
         assert set(world.tasks_of_items().values()) == {2}
         world.turn()
 
-        open_items = [look.item for look in world.desk.looks() if not look.is_closed]
+        open_items = [
+            snapshot.item for snapshot in world.desk.snapshots() if not snapshot.is_closed
+        ]
         assert sorted(open_items) == sorted(world.tasks_of_items())
         for task in world.desk.task_ids():
             world.desk.annotate(task, "cat", author=1)

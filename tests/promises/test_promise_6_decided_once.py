@@ -42,7 +42,11 @@ def label_up_to(world: World, labels: int) -> None:
 
 
 def open_tasks(world: World) -> list[int]:
-    return [look.task for look in world.desk.looks() if look.item and not look.is_closed]
+    return [
+        snapshot.task
+        for snapshot in world.desk.snapshots()
+        if snapshot.item and not snapshot.is_closed
+    ]
 
 
 def told(world: World) -> dict[str, Any]:
@@ -126,7 +130,7 @@ def test_whatever_happens_to_the_worker_that_sees_a_late_edit_it_is_reviewed_onc
             label_up_to(world, 4)
             first = world.desk.task_ids()[0]
             (annotation,) = next(
-                look for look in world.desk.looks() if look.task == first
+                snapshot for snapshot in world.desk.snapshots() if snapshot.task == first
             ).judgements
             world.desk.edit(annotation.annotation, CLASSES[1])
 

@@ -69,9 +69,9 @@ def judged(folder: Path) -> Small:
 def true_outcomes(world: World) -> dict[str, str]:
     """Item -> its row and the votes on it, worked out from what Label Studio holds alone."""
     said: dict[str, list[Judgement]] = {}
-    for look in world.desk.looks():
-        if look.item:
-            said.setdefault(look.item, []).extend(look.judgements)
+    for snapshot in world.desk.snapshots():
+        if snapshot.item:
+            said.setdefault(snapshot.item, []).extend(snapshot.judgements)
     rows = world.assessment.pool.find(list(said))
     outcomes = {}
     for item, judgements in said.items():

@@ -53,9 +53,9 @@ def several(request: pytest.FixtureRequest, folder: Path) -> Small:
 def true_outcomes(world: World) -> dict[str, str]:
     """Item -> what its votes add up to, worked out from what Label Studio holds alone."""
     judged: dict[str, list[Judgement]] = {}
-    for look in world.desk.looks():
-        if look.item:
-            judged.setdefault(look.item, []).extend(look.judgements)
+    for snapshot in world.desk.snapshots():
+        if snapshot.item:
+            judged.setdefault(snapshot.item, []).extend(snapshot.judgements)
     outcomes = {}
     for item, judgements in judged.items():
         votes: dict[int, str] = {}

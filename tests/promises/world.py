@@ -261,7 +261,9 @@ class World:
         self.ledger.set_metadata(swept_at=0)
 
     def _annotations(self) -> list[int]:
-        return sorted(j.annotation for look in self.desk.looks() for j in look.judgements)
+        return sorted(
+            j.annotation for snapshot in self.desk.snapshots() for j in snapshot.judgements
+        )
 
     # --- the truth and what is kept ----------------------------------------------------------
 
@@ -271,11 +273,11 @@ class World:
         Of tasks that show what the item is.
         """
         first: dict[str, tuple[int, str]] = {}
-        for look in self.desk.looks():
-            for j in look.judgements:
-                if look.item and j.label is not None and self._shows_its_item(look.task):
+        for snapshot in self.desk.snapshots():
+            for j in snapshot.judgements:
+                if snapshot.item and j.label is not None and self._shows_its_item(snapshot.task):
                     mine = (j.annotation, j.label)
-                    first[look.item] = min(first.get(look.item, mine), mine)
+                    first[snapshot.item] = min(first.get(snapshot.item, mine), mine)
         return {item: label for item, (_, label) in first.items()}
 
     def _shows_its_item(self, task: int) -> bool:
@@ -303,7 +305,7 @@ class World:
 
     def tasks_of_items(self) -> Counter[str]:
         """Item -> how many tasks show it."""
-        return Counter(look.item for look in self.desk.looks() if look.item)
+        return Counter(snapshot.item for snapshot in self.desk.snapshots() if snapshot.item)
 
 
 def item_name(number: int) -> str:

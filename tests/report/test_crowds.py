@@ -28,7 +28,7 @@ from worker.report.votes import MOST_DISPUTED, MOST_MISTAKES
 from worker.report.votes import agreement as told
 from worker.store.records import Record, Seen, load
 from worker.store.rules import Rules, votes_of
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 
 INFERRED = "{per_item: 3, rule: dawid-skene, gold: {items: gold.csv, rate: 0.2}}"
 RIGHTS = (0.95, 0.9, 0.85, 0.0)  # the last is a spammer
@@ -60,7 +60,7 @@ def votes_in(one: Crowd, *, gold: bool) -> dict[str, dict[int, str]]:
 
 
 def test_gold_items_are_in_no_number_of_the_pool(labelled: Crowd, report: Report) -> None:
-    _, _, verdict = look(labelled.work, labelled.ledger)
+    _, _, verdict = assess_now(labelled.work, labelled.ledger)
     in_pool, gold = votes_in(labelled, gold=False), votes_in(labelled, gold=True)
     assert gold
     assert report.labels == verdict.labels == len(in_pool)
@@ -167,7 +167,7 @@ def test_every_number_of_the_page_is_in_its_json(report: Report, tmp_path: Path)
 
 
 def test_the_decision_says_how_votes_became_labels(labelled: Crowd) -> None:
-    standing, belief, verdict = look(labelled.work, labelled.ledger)
+    standing, belief, verdict = assess_now(labelled.work, labelled.ledger)
     published = json.loads(
         decision(
             labelled.work, labelled.header, standing, belief, verdict, kind="stop", reason="by hand"

@@ -14,7 +14,7 @@ from worker.findings.evidence import overall
 from worker.report.contents import Report, as_json
 from worker.report.gathering import gather
 from worker.report.page import page
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OPEN = {"strategy": "assay", "prior": "{kind: empirical}", "stop": "{mrr: {confidence: 0.9999}}"}
@@ -26,7 +26,7 @@ def report_of(one: AtWork, **more) -> Report:
 
 def test_its_numbers_are_those_of_the_posterior(tmp_path):
     one = at_work(tmp_path, 30, **OPEN)
-    _, belief, verdict = look(one.work, one.ledger)
+    _, belief, verdict = assess_now(one.work, one.ledger)
     found = report_of(one)
     assert found.labels == verdict.labels == 30
     assert found.confidence == pytest.approx(verdict.confidence, abs=1e-6)
@@ -41,7 +41,7 @@ def test_its_numbers_are_those_of_the_posterior(tmp_path):
 
 def test_the_decision_says_the_same_of_every_group(tmp_path):
     one = at_work(tmp_path, 30, **OPEN)
-    standing, belief, verdict = look(one.work, one.ledger)
+    standing, belief, verdict = assess_now(one.work, one.ledger)
     published = json.loads(
         decision(one.work, one.header, standing, belief, verdict, kind="stop", reason="by hand")
     )
@@ -284,6 +284,6 @@ def test_of_the_whole_pool_nothing_is_told_by_few_labels_of_the_worst_groups(
 
 def test_the_overall_value_is_that_of_the_decision(tmp_path):
     one = at_work(tmp_path, 40, **OPEN)
-    _, belief, _ = look(one.work, one.ledger)
+    _, belief, _ = assess_now(one.work, one.ledger)
     told = report_of(one).overall
     assert (told.mean, told.low, told.high) == pytest.approx(overall(one.work, belief), abs=1e-6)

@@ -8,7 +8,7 @@ from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS
 from worker.report.contents import Reliability
 from worker.report.reliability import reliability
 from worker.store.records import load
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 
 ESTIMATE = {
     "question": "{task: estimate}",
@@ -18,7 +18,7 @@ ESTIMATE = {
 
 
 def curve_of(one: AtWork) -> Reliability:
-    _, belief, _ = look(one.work, one.ledger)
+    _, belief, _ = assess_now(one.work, one.ledger)
     found = reliability(
         one.work,
         belief,

@@ -114,7 +114,7 @@ def assert_all_counted(context: Context, desks: Sequence[ToldDesk], names: Seque
     assert_each_counted_once(context, desks, names)
     for desk in desks:
         tasks = desk.read([brief.task for brief in desk.census()])
-        assert max(Counter(look.item for look in tasks).values()) == 1
+        assert max(Counter(snapshot.item for snapshot in tasks).values()) == 1
 
 
 def assert_each_counted_once(
@@ -126,9 +126,9 @@ def assert_each_counted_once(
     """
     for desk, name in zip(desks, names, strict=True):
         ledger = context.ledger(name)
-        looks = list(desk.answers())
-        said = {look.item: look.judgements[0].label for look in looks}
-        assert len(said) == len(looks)
+        snapshots = list(desk.answers())
+        said = {snapshot.item: snapshot.judgements[0].label for snapshot in snapshots}
+        assert len(said) == len(snapshots)
 
         def is_counted(said: Mapping[str, str | None] = said, name: str = name) -> bool:
             look_around(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from connector.labels import Look
+from connector.labels import TaskSnapshot
 from connector.port import TaskBrief
 from tests.bench.measuring import unanswered
 from tests.bench.stored_desk import StoredDesk
@@ -22,11 +22,11 @@ class ToldDesk(StoredDesk):
         self._db.zadd(f"{self._key}:made", made)
         return ids
 
-    def answers(self, since_us: int = -1) -> Iterator[Look]:
+    def answers(self, since_us: int = -1) -> Iterator[TaskSnapshot]:
         """Answered tasks alone."""
         return super().changes(since_us)
 
-    def made(self, since_us: int = -1) -> Iterator[Look]:
+    def made(self, since_us: int = -1) -> Iterator[TaskSnapshot]:
         """New tasks, as they were before anybody answered."""
         key, after = f"{self._key}:made", f"({since_us}"
         for row, at in cast(
@@ -35,12 +35,12 @@ class ToldDesk(StoredDesk):
             task, item = row.split(" ", 1)
             yield unanswered(int(task), item, int(at))
 
-    def changes(self, since_us: int) -> Iterator[Look]:
+    def changes(self, since_us: int) -> Iterator[TaskSnapshot]:
         both = [*self.made(since_us), *self.answers(since_us)]
-        return iter(sorted(both, key=lambda look: look.at_us))
+        return iter(sorted(both, key=lambda snapshot: snapshot.at_us))
 
     def census(self) -> list[TaskBrief]:
-        answered = {look.task: look.at_us for look in self.answers()}
+        answered = {snapshot.task: snapshot.at_us for snapshot in self.answers()}
         return [
             TaskBrief(m.task, answered.get(m.task, m.at_us), int(m.task in answered), 0)
             for m in self.made()

@@ -18,7 +18,7 @@ from worker.report.page import page
 from worker.report.status import status_of
 from worker.service.context import Context
 from worker.setup.lifecycle import stop
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def lived(begun: Begun) -> Begun:
 def test_labels_skips_and_given_up_items_agree_wherever_they_stand(
     lived: Begun, context: Context, url: str
 ) -> None:
-    standing, _, verdict = look(lived.work, lived.ledger)
+    standing, _, verdict = assess_now(lived.work, lived.ledger)
     where = fates(lived.work, standing)
     assert (where.labelled, where.skipped, where.rejected, where.deleted) == (4, 1, 1, 1)
     every = (

@@ -22,7 +22,7 @@ from worker.findings.wording import headline
 from worker.report.contents import Interval
 from worker.report.templating import template
 from worker.store import Header, Ledger
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 
 VERSION = 1
 Floats = NDArray[np.float64]
@@ -180,7 +180,7 @@ def _asked(work: Assessment) -> str:
 
 
 def _side(work: Assessment, header: Header, ledger: Ledger) -> tuple[Side, Belief]:
-    standing, belief, verdict = look(work, ledger)
+    standing, belief, verdict = assess_now(work, ledger)
     decisions = [json.loads(text) for text in ledger.decisions()]
     stop = next((d for d in reversed(decisions) if d["kind"] == "stop"), None)
     side = Side(

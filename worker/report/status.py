@@ -18,7 +18,7 @@ from worker.notices.outbox import given_up
 from worker.report.progress import forecast, to_be_had
 from worker.service.context import Context, readable
 from worker.store import Header
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 from worker.turn.shown import labelling_text
 
 
@@ -111,7 +111,7 @@ def _status_of(context: Context, assessment: str, work: Assessment | None) -> St
     header = context.header(assessment)
     ledger = context.ledger(assessment)
     work = work or reopen(header, context.settings.pools)
-    standing, belief, verdict = look(work, ledger)
+    standing, belief, verdict = assess_now(work, ledger)
     among, listed, of_models = among_rows(work, belief, standing)
     decisions = ledger.decisions()
     published = [json.loads(text) for text in decisions] if standing.status == "stopped" else []

@@ -8,7 +8,7 @@ from worker.findings.decision import decision, is_decided
 from worker.plan import stored_plan
 from worker.pool import check_source
 from worker.service.context import Context
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 
 
 class WrongMoment(AssayError):
@@ -39,7 +39,7 @@ def resume(context: Context, assessment: str, more: int) -> None:
     if ledger.move("paused", "running"):
         context.wake(assessment)
         return
-    standing, _, verdict = look(work, ledger)
+    standing, _, verdict = assess_now(work, ledger)
     if standing.status != "stopped":
         raise _wrong(context, assessment, "resumed", "paused or stopped")
     # Before the move: a turn in between must not stop it again at once.
@@ -55,7 +55,7 @@ def stop(context: Context, assessment: str) -> None:
     ledger = context.ledger(assessment)
     work = reopen(header, context.settings.pools)
     for _ in range(10):
-        standing, belief, verdict = look(work, ledger)
+        standing, belief, verdict = assess_now(work, ledger)
         if standing.status not in ("running", "paused"):
             raise _wrong(context, assessment, "stopped", "running or paused")
         text = decision(work, header, standing, belief, verdict, kind="stop", reason="by hand")

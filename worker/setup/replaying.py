@@ -86,14 +86,16 @@ def _judgements_in_label_studio(
     """All annotations by item, and how many items have more than one task."""
     by_item: dict[str, list[Judgement]] = {}
     tasks: Counter[str] = Counter()
-    looks = [look for look in desk.read([brief.task for brief in desk.census()]) if look.item]
-    rows = assessment.pool.find({look.item for look in looks})
+    snapshots = [
+        snapshot for snapshot in desk.read([brief.task for brief in desk.census()]) if snapshot.item
+    ]
+    rows = assessment.pool.find({snapshot.item for snapshot in snapshots})
     changed = changed_labelling(ledger.metadata())
-    for look in looks:
-        if (row := rows.get(look.item)) is not None:
-            look = as_counted(look, row, assessment.rules, changed)
-        by_item.setdefault(look.item, []).extend(look.judgements)
-        tasks[look.item] += 1
+    for snapshot in snapshots:
+        if (row := rows.get(snapshot.item)) is not None:
+            snapshot = as_counted(snapshot, row, assessment.rules, changed)
+        by_item.setdefault(snapshot.item, []).extend(snapshot.judgements)
+        tasks[snapshot.item] += 1
     return by_item, sum(n > 1 for n in tasks.values())
 
 

@@ -1,4 +1,4 @@
-"""What is known of one claimed item, and what a look at its task in Label Studio changes.
+"""What is known of one claimed item, and what a snapshot of its task in Label Studio changes.
 
 Pure functions; the ledgers (Redis and memory) only keep what these return.
 """
@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from connector.labels import Judgement, Look
+from connector.labels import Judgement, TaskSnapshot
 from worker.errors import AssayError
 from worker.store.rules import Rules, votes_of
 
@@ -27,7 +27,7 @@ class NewerRecord(AssayError):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The last look at a task that counts, and the number of the reading that brought it."""
+    """The last snapshot of a task that counts, and the number of the reading that brought it."""
 
     at_us: int
     reading: int
@@ -76,10 +76,12 @@ class Record:
         return tuple(sorted({j.author for j in self.judgements() if j.author is not None}))
 
 
-def looked_at(record: Record, look: Look, reading: int, rules: Rules, now_us: int) -> Record:
-    """Return the record after a look at one of its tasks.
+def with_snapshot(
+    record: Record, snapshot: TaskSnapshot, reading: int, rules: Rules, now_us: int
+) -> Record:
+    """Return the record with a new snapshot of one of its tasks.
 
-    Looks may come twice, late or in any order: the one with the latest (task update, reading)
+    Snapshots may come twice, late or in any order: the one with the latest (task update, reading)
     wins, and an unchanged one changes nothing. An update that is still to come was stamped while
     Label Studio's clock was ahead, and is no later than any other: the reading alone decides.
 
@@ -87,15 +89,15 @@ def looked_at(record: Record, look: Look, reading: int, rules: Rules, now_us: in
         now_us: microseconds since 1970.
     """
     known = dict(record.tasks)
-    seen = known.get(look.task)
+    seen = known.get(snapshot.task)
     if seen is not None:
         is_ahead = seen.at_us > now_us + CLOCKS_US
-        if (0 if is_ahead else look.at_us - seen.at_us, reading) < (0, seen.reading):
+        if (0 if is_ahead else snapshot.at_us - seen.at_us, reading) < (0, seen.reading):
             return record
-        fresh = (look.at_us, look.is_closed, look.judgements)
+        fresh = (snapshot.at_us, snapshot.is_closed, snapshot.judgements)
         if fresh == (seen.at_us, seen.is_closed, seen.judgements):
             return record
-    known[look.task] = Seen(look.at_us, reading, look.is_closed, look.judgements)
+    known[snapshot.task] = Seen(snapshot.at_us, reading, snapshot.is_closed, snapshot.judgements)
     return _counted(replace(record, tasks=tuple(sorted(known.items()))), rules)
 
 

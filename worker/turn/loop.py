@@ -58,11 +58,11 @@ def _turn(
         sweep(ledger, desk, rules)
 
     # 3 and 4: tally + prior = posterior; ask the stop rule.
-    standing, belief, verdict = _look_after_orphans(assessment, ledger, desk)
+    standing, belief, verdict = _reclaim_and_assess(assessment, ledger, desk)
     if standing.status == "running" and _may_stop(standing, verdict):
         # A decision rests on what Label Studio confirms, answer by answer.
         sweep(ledger, desk, rules, is_thorough=True)
-        standing, belief, verdict = _look_after_orphans(assessment, ledger, desk)
+        standing, belief, verdict = _reclaim_and_assess(assessment, ledger, desk)
 
     # 5: publish and withdraw, or choose and import.
     if standing.status == "running" and _may_stop(standing, verdict):
@@ -71,7 +71,7 @@ def _turn(
         )
         if not ledger.publish(standing.revision, text, stops=True):
             _stop_again(ledger, standing)
-        standing, belief, verdict = look(assessment, ledger, bound_suffices=True)
+        standing, belief, verdict = assess_now(assessment, ledger, bound_suffices=True)
     if standing.status == "stopped":
         _review(assessment, header, ledger, standing)
         write_decision(ledger, folder)
@@ -92,7 +92,7 @@ def _turn(
     return verdict
 
 
-def look(
+def assess_now(
     assessment: Assessment, ledger: Ledger, *, bound_suffices: bool = False
 ) -> tuple[Standing, Belief, Verdict]:
     """Say what is known now: standing, belief and verdict that belong together."""
@@ -119,14 +119,14 @@ def _title(assessment: Assessment, standing: Standing) -> str:
     return in_short(assessment, seen_in(assessment, standing)[1])
 
 
-def _look_after_orphans(
+def _reclaim_and_assess(
     assessment: Assessment, ledger: Ledger, desk: Desk
 ) -> tuple[Standing, Belief, Verdict]:
     """Say what is known now; what a server forgot of our own doing is taken in before."""
-    found = look(assessment, ledger, bound_suffices=True)
+    found = assess_now(assessment, ledger, bound_suffices=True)
     if not reclaim(assessment, ledger, desk, found[0]):
         return found
-    return look(assessment, ledger, bound_suffices=True)
+    return assess_now(assessment, ledger, bound_suffices=True)
 
 
 def _may_stop(standing: Standing, verdict: Verdict) -> bool:
@@ -155,7 +155,7 @@ def _review(assessment: Assessment, header: Header, ledger: Ledger, standing: St
     if standing.revision == published[-1]["revision"]:
         ledger.set_metadata(reviewed=standing.revision)
         return
-    standing, belief, verdict = look(assessment, ledger)
+    standing, belief, verdict = assess_now(assessment, ledger)
     text = decision(
         assessment,
         header,

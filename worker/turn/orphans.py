@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 
-from connector.labels import Look
+from connector.labels import TaskSnapshot
 from worker.store import Ledger
 from worker.store.metadata import Metadata
 
@@ -17,10 +17,12 @@ from worker.store.metadata import Metadata
 FOUND = "found"
 
 
-def note_orphans(ledger: Ledger, looks: Sequence[Look]) -> None:
+def note_orphans(ledger: Ledger, snapshots: Sequence[TaskSnapshot]) -> None:
     """Remember tasks that name an item which nobody claimed."""
-    if looks:
-        _change(ledger, lambda known: known | {look.task: look.item for look in looks})
+    if snapshots:
+        _change(
+            ledger, lambda known: known | {snapshot.task: snapshot.item for snapshot in snapshots}
+        )
 
 
 def orphans(metadata: Metadata) -> dict[int, str]:

@@ -24,23 +24,25 @@ def reclaim(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standi
     known = orphans(standing.metadata)
     if not known or standing.status != "running":
         return False
-    looks = [look for look in desk.read(list(known)) if look.item]
-    rows = assessment.pool.find({look.item for look in looks})
+    snapshots = [snapshot for snapshot in desk.read(list(known)) if snapshot.item]
+    rows = assessment.pool.find({snapshot.item for snapshot in snapshots})
     shown = assessment.rules.shown
-    looks = [
-        look
-        for look in sorted(looks, key=lambda look: look.task)
-        if look.item in rows and (shown is None or look.shown == shown(rows[look.item]))
+    snapshots = [
+        snapshot
+        for snapshot in sorted(snapshots, key=lambda snapshot: snapshot.task)
+        if snapshot.item in rows and (shown is None or snapshot.shown == shown(rows[snapshot.item]))
     ]
     claimed = set(ledger.records(list(rows)))
-    new = {look.item: rows[look.item] for look in looks if look.item not in claimed}
+    new = {
+        snapshot.item: rows[snapshot.item] for snapshot in snapshots if snapshot.item not in claimed
+    }
     claims = claims_of_orphans(assessment.pool, standing, new)
     if claims and not ledger.claim(standing.revision, claims):
         return False  # something changed meanwhile; the next turn looks again
     claimed |= {claim.item for claim in claims}
-    ours = [look for look in looks if look.item in claimed]
+    ours = [snapshot for snapshot in snapshots if snapshot.item in claimed]
     record(ledger, ours, ledger.next_reading(), assessment.rules)
-    left = {look.task for look in looks if look.item not in claimed}
+    left = {snapshot.task for snapshot in snapshots if snapshot.item not in claimed}
     forget_orphans(ledger, known.keys() - left)
     return bool(ours)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from connector.errors import ConnectorError, InDoubt
-from connector.labels import Look
+from connector.labels import TaskSnapshot
 from connector.port import Desk
 from worker.assessment import Assessment
 from worker.assessment.queueing import (
@@ -30,7 +30,7 @@ from worker.pool import Item
 from worker.store import Claim, Ledger, Standing
 from worker.turn.leasing import Lease
 from worker.turn.orphans import orphans
-from worker.turn.sync import look_again, record
+from worker.turn.sync import read_again, record
 
 # After its connection broke, an import that Label Studio still works at is over by then.
 CUT_MS = 25_000
@@ -209,9 +209,11 @@ def _deliver(
     except ConnectorError:  # refused, or never sent
         ledger.doubt(claims, 0)
         raise
-    looks = [Look(task, item, 0, False, ()) for task, item in zip(tasks, items, strict=True)]
-    record(ledger, looks, reading, assessment.rules)
+    snapshots = [
+        TaskSnapshot(task, item, 0, False, ()) for task, item in zip(tasks, items, strict=True)
+    ]
+    record(ledger, snapshots, reading, assessment.rules)
     ledger.doubt(claims, 0)
     if assessment.plan.queue.mode == "prioritise":
         # They were there before: somebody may have answered one already, or deleted it.
-        look_again(ledger, desk, dict(zip(tasks, items, strict=True)), assessment.rules)
+        read_again(ledger, desk, dict(zip(tasks, items, strict=True)), assessment.rules)

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, replace
 
 from connector.labelling import differing
-from connector.labels import Judgement, Look
+from connector.labels import Judgement, TaskSnapshot
 from worker.store.metadata import Metadata
 from worker.store.rules import Rules
 
@@ -90,20 +90,24 @@ def read_from(metadata: Metadata) -> int | None:
     return int(text) if text else None
 
 
-def as_counted(look: Look, row: int, rules: Rules, changed: Changed | None) -> Look:
-    """The look at a task of the item in a row, with what does not count rejected.
+def as_counted(
+    snapshot: TaskSnapshot, row: int, rules: Rules, changed: Changed | None
+) -> TaskSnapshot:
+    """The snapshot of a task of the item in a row, with what does not count rejected.
 
     Skips stay: Label Studio counts them, and they count for nothing.
     """
-    if not any(j.status == "valid" for j in look.judgements):
-        return look
-    if rules.shown is not None and look.shown != rules.shown(row):
-        return replace(look, judgements=tuple(_rejected(j, OTHER_DATA) for j in look.judgements))
+    if not any(j.status == "valid" for j in snapshot.judgements):
+        return snapshot
+    if rules.shown is not None and snapshot.shown != rules.shown(row):
+        return replace(
+            snapshot, judgements=tuple(_rejected(j, OTHER_DATA) for j in snapshot.judgements)
+        )
     if changed is None:
-        return look
+        return snapshot
     since_us, reason = changed.since_us, changed.reason
-    judged = (_rejected(j, reason) if j.at_us > since_us else j for j in look.judgements)
-    return replace(look, judgements=tuple(judged))
+    judged = (_rejected(j, reason) if j.at_us > since_us else j for j in snapshot.judgements)
+    return replace(snapshot, judgements=tuple(judged))
 
 
 def _rejected(j: Judgement, reason: str) -> Judgement:

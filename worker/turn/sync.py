@@ -6,13 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from heapq import nsmallest
 
-from connector.labels import Look
+from connector.labels import TaskSnapshot
 from connector.port import Desk
 from worker.errors import AssayError
 from worker.store import Ledger
 from worker.store.changes import Change, change
 from worker.store.metadata import Metadata
-from worker.store.records import CLOCKS_US, Record, load, looked_at, lost
+from worker.store.records import CLOCKS_US, Record, load, lost, with_snapshot
 from worker.store.rules import Rules
 from worker.turn.orphans import note_orphans
 from worker.turn.shown import as_counted, changed_labelling, compared, read_from
@@ -46,10 +46,10 @@ def catch_up(ledger: Ledger, desk: Desk, rules: Rules) -> Metadata:
     metadata = ledger.metadata()
     cursor = metadata.get("cursor", 0)
     reading = ledger.next_reading()
-    newest, batch = cursor, list[Look]()
-    for look in desk.changes(max(0, cursor - OVERLAP_US)):
-        batch.append(look)
-        newest = max(newest, look.at_us)
+    newest, batch = cursor, list[TaskSnapshot]()
+    for snapshot in desk.changes(max(0, cursor - OVERLAP_US)):
+        batch.append(snapshot)
+        newest = max(newest, snapshot.at_us)
         if len(batch) == BATCH:
             record(ledger, batch, reading, rules)
             ledger.advance_cursor(newest)  # they come in order, earliest first
@@ -59,18 +59,18 @@ def catch_up(ledger: Ledger, desk: Desk, rules: Rules) -> Metadata:
     return metadata
 
 
-def record(ledger: Ledger, looks: Sequence[Look], reading: int, rules: Rules) -> None:
-    """Bring looks into the ledger, in whatever order and however often they come.
+def record(ledger: Ledger, snapshots: Sequence[TaskSnapshot], reading: int, rules: Rules) -> None:
+    """Bring snapshots into the ledger, in whatever order and however often they come.
 
     Raises:
         Contention: others changed the same items at each of many attempts.
     """
-    waiting = list(looks)
+    waiting = list(snapshots)
     for _ in range(ATTEMPTS):
         if not waiting:
             return
         in_conflict = set(_record_once(ledger, waiting, reading, rules))
-        waiting = [look for look in waiting if look.item in in_conflict]
+        waiting = [snapshot for snapshot in waiting if snapshot.item in in_conflict]
     if waiting:
         raise Contention(
             f"{len(waiting)} readings could not be recorded because other workers kept changing "
@@ -78,43 +78,48 @@ def record(ledger: Ledger, looks: Sequence[Look], reading: int, rules: Rules) ->
         )
 
 
-def look_again(ledger: Ledger, desk: Desk, shown: Mapping[int, str], rules: Rules) -> None:
+def read_again(ledger: Ledger, desk: Desk, shown: Mapping[int, str], rules: Rules) -> None:
     """Read tasks of which it is known what they show; let go of those that are gone.
 
     Args:
         shown: task -> item.
     """
     reading = ledger.next_reading()
-    looks = desk.read(list(shown))
-    record(ledger, looks, reading, rules)
-    there = {look.task for look in looks}
+    snapshots = desk.read(list(shown))
+    record(ledger, snapshots, reading, rules)
+    there = {snapshot.task for snapshot in snapshots}
     _let_go(ledger, [(task, item) for task, item in shown.items() if task not in there], rules)
 
 
-def _record_once(ledger: Ledger, looks: Sequence[Look], reading: int, rules: Rules) -> list[str]:
-    # Of two looks at one task the later one counts: between them it may have been deleted, and
+def _record_once(
+    ledger: Ledger, snapshots: Sequence[TaskSnapshot], reading: int, rules: Rules
+) -> list[str]:
+    # Of two snapshots of one task the later one counts: between them it may have been deleted, and
     # SQLite gives a deleted task's id to the next one, which shows another item.
-    latest = {look.task: look for look in sorted(looks, key=lambda look: look.at_us)}
-    items = list({look.item for look in latest.values()})
+    latest = {
+        snapshot.task: snapshot
+        for snapshot in sorted(snapshots, key=lambda snapshot: snapshot.at_us)
+    }
+    items = list({snapshot.item for snapshot in latest.values()})
     owners, stored, metadata = ledger.known(list(latest), items)
     shown_before = ((task, owners.get(task, "")) for task in latest)
-    # Where that changes an item of these looks, they conflict, and are recorded once more.
+    # Where that changes an item of these snapshots, they conflict, and are recorded once more.
     _let_go(ledger, [(t, i) for t, i in shown_before if i and i != latest[t].item], rules)
     before = {item: load(text) for item, text in stored.items()}
     after = dict(before)
     changed = changed_labelling(metadata)
     now_us = int(time.time() * 1e6)
     foreign: dict[int, str] = {}
-    unclaimed: list[Look] = []
-    for look in latest.values():
-        if look.item in after:
-            known = after[look.item]
-            seen = as_counted(look, known.row, rules, changed)
-            after[look.item] = looked_at(known, seen, reading, rules, now_us)
+    unclaimed: list[TaskSnapshot] = []
+    for snapshot in latest.values():
+        if snapshot.item in after:
+            known = after[snapshot.item]
+            seen = as_counted(snapshot, known.row, rules, changed)
+            after[snapshot.item] = with_snapshot(known, seen, reading, rules, now_us)
         else:
-            foreign[look.task] = _foreign_brief(look)
-            if look.item:
-                unclaimed.append(look)
+            foreign[snapshot.task] = _foreign_brief(snapshot)
+            if snapshot.item:
+                unclaimed.append(snapshot)
     conflicts = ledger.commit(_changes(stored, before, after, rules))
     note_orphans(ledger, unclaimed)  # first: what is marked as foreign is not read again
     ledger.mark_foreign(foreign)
@@ -131,9 +136,9 @@ def _changes(
     return [c for c in made if c is not None]
 
 
-def _foreign_brief(look: Look) -> str:
-    answers = sum(j.status != "skipped" for j in look.judgements)
-    return f"{look.at_us}:{answers}:{len(look.judgements) - answers}:"
+def _foreign_brief(snapshot: TaskSnapshot) -> str:
+    answers = sum(j.status != "skipped" for j in snapshot.judgements)
+    return f"{snapshot.at_us}:{answers}:{len(snapshot.judgements) - answers}:"
 
 
 def sweep_is_due(metadata: Metadata, now_s: float) -> bool:

@@ -13,7 +13,7 @@ from worker.assessment import Assessment, assess
 from worker.plan import Plan, load_plan, plan_hash
 from worker.pool import check_question, compile_pool
 from worker.store import Header, Ledger, MemoryLedger
-from worker.turn.loop import advance, look
+from worker.turn.loop import advance, assess_now
 
 MOODS = ("anger", "fear", "joy", "sad")
 N_ITEMS, N_VOTES = 120, 4
@@ -60,7 +60,7 @@ class Evaluated:
     def text(self) -> str:
         from worker.findings.wording import headline
 
-        _, belief, verdict = look(self.work, self.ledger)
+        _, belief, verdict = assess_now(self.work, self.ledger)
         return headline(self.work, belief, verdict)
 
 

@@ -29,7 +29,7 @@ from worker.simulate.measuring import Measures
 from worker.simulate.replay import replay as simulated
 from worker.simulate.truths import outcomes
 from worker.store import MemoryLedger
-from worker.turn.loop import advance, look
+from worker.turn.loop import advance, assess_now
 
 TWO = {"old": 0.6, "new": 0.85}
 COMPARE = {"task": "compare"}
@@ -335,7 +335,7 @@ def test_one_model_to_compare_is_too_few_and_said_in_words(tmp_path):
 def test_before_any_label_no_model_is_named_the_better_one(tmp_path):
     write_models(tmp_path, TWO)
     work, _, ledger = _at_work(tmp_path, plan_of(tmp_path, values_of(["old", "new"], COMPARE)))
-    _, belief, verdict = look(work, ledger)
+    _, belief, verdict = assess_now(work, ledger)
     assert verdict.pairs[0].confidence < 0.5
     said = headline(work, belief, verdict)
     assert "Not yet: at present it is open which of old and new is better: old less new is" in said

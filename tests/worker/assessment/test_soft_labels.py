@@ -25,7 +25,7 @@ from worker.report.page import page
 from worker.setup.replaying import unrepeated_choices
 from worker.simulate.cases import Asked, prepare
 from worker.store.settings import read_settings
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 
 WIDTH = 0.15
 
@@ -66,7 +66,7 @@ def test_the_intervals_at_the_stop_hold_the_truth_as_often_as_they_say(tmp_path)
 
 def test_the_decision_says_what_was_measured_and_on_how_many_votes(done):
     decision = decision_of(done)
-    votes = sum(len(look.judgements) for look in done.desk.looks())
+    votes = sum(len(snapshot.judgements) for snapshot in done.desk.snapshots())
 
     assert decision["evaluation"] == {
         "measure": "l2", "level": 0.95, "interval": "hpdi", "votes": votes, "per_item": N_VOTES,
@@ -130,18 +130,18 @@ def test_an_item_with_some_of_its_votes_counts_with_these(tmp_path):
 def test_a_vote_that_is_changed_changes_what_is_believed_and_back(tmp_path):
     begun = evaluated(tmp_path)
     begun.vote(rounds=3)
-    before = look(begun.work, begun.ledger)[1].judged.values
-    annotation = begun.desk.looks()[0].judgements[0]
+    before = assess_now(begun.work, begun.ledger)[1].judged.values
+    annotation = begun.desk.snapshots()[0].judgements[0]
     other = next(mood for mood in MOODS if mood != annotation.label)
 
     begun.desk.edit(annotation.annotation, other)
     begun.turn()
-    between = look(begun.work, begun.ledger)[1].judged.values
+    between = assess_now(begun.work, begun.ledger)[1].judged.values
     begun.desk.edit(annotation.annotation, annotation.label)
     begun.turn()
 
     assert (between != before).any()
-    assert (look(begun.work, begun.ledger)[1].judged.values == before).all()
+    assert (assess_now(begun.work, begun.ledger)[1].judged.values == before).all()
 
 
 @pytest.mark.slow
@@ -149,7 +149,7 @@ def test_votes_on_every_item_end_it_but_never_for_certain(tmp_path):
     begun = evaluated(tmp_path, "stop: {width: 0.0001}\n")
     begun.vote()
 
-    _, belief, verdict = look(begun.work, begun.ledger)
+    _, belief, verdict = assess_now(begun.work, begun.ledger)
 
     assert (verdict.reason, verdict.certain) == ("exhausted", False)
     assert whole(belief)[1] < whole(belief)[2]
@@ -169,7 +169,7 @@ def test_the_interval_has_the_level_of_the_plan(tmp_path):
     for level in (0.5, 0.99):
         begun = evaluated(tmp_path / f"{level}", f"evaluate: {{level: {level}}}\n")
         begun.vote(rounds=2)
-        _, low, high = whole(look(begun.work, begun.ledger)[1])
+        _, low, high = whole(assess_now(begun.work, begun.ledger)[1])
         widths.append(high - low)
         assert f"({100 * level:g}% HPDI" in begun.text()
     assert widths[0] < widths[1] / 2
@@ -179,7 +179,7 @@ def test_a_divergence_is_in_bits(tmp_path):
     begun = evaluated(tmp_path, "evaluate: {measure: kl}\nstop: {width: 0.3}\n")
     begun.vote(rounds=3)
     assert "KL divergence (bits)" in begun.text()
-    assert np.isfinite(whole(look(begun.work, begun.ledger)[1])).all()
+    assert np.isfinite(whole(assess_now(begun.work, begun.ledger)[1])).all()
 
 
 def test_the_pool_keeps_every_items_probabilities_in_the_order_of_its_rows(tmp_path):

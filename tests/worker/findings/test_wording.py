@@ -28,7 +28,7 @@ from worker.plan.notify_part import NotifyPlan
 from worker.report.gathering import gather
 from worker.report.page import page
 from worker.store.settings import Settings
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 
 SURE = StopRule("mrr", 0.99, 0.95)
 OTHERS = ["8", "5", "2", "9"]
@@ -250,7 +250,7 @@ def test_wherever_the_finding_stands_the_tolerance_stands_beside_how_sure_it_is(
     (published,) = map(json.loads, decided.ledger.decisions())
     assert published["reason"] == "answered"
     report = gather(decided.work, decided.header, decided.ledger)
-    standing, _, _ = look(decided.work, decided.ledger)
+    standing, _, _ = assess_now(decided.work, decided.ledger)
     hook = {"url": "https://a.example/", "kind": "webhook", "on": ("decision",)}
     plan = decided.work.plan.model_copy(
         update={"notify": (NotifyPlan.model_validate(hook, context={}),)}
@@ -278,7 +278,7 @@ def test_wherever_the_finding_stands_the_tolerance_stands_beside_how_sure_it_is(
 
 
 def test_the_page_says_what_a_picture_s_other_probability_is(decided):
-    _, belief, now = look(decided.work, decided.ledger)
+    _, belief, now = assess_now(decided.work, decided.ledger)
     found = group_ranks(belief)
     alone = found.p_lowest[now.chosen[0]]
     assert now.confidence is not None

@@ -12,7 +12,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import OutOfMemoryError
 
-from connector.labels import Judgement, Look
+from connector.labels import Judgement, TaskSnapshot
 from tests.live.service import eventually
 from worker.cli.doctor import examine
 from worker.service.context import Context
@@ -38,15 +38,15 @@ def test_judgements_that_found_no_room_are_recorded_by_the_next_turn(connection)
         Header("full", "{}", "", "", "", "", (0, 0), 1, "http://localhost", "c", "t", ("A",), "")
     )
     assert ledger.claim(0, [Claim(0, "item-1", 0, 0, 0, {"revision": 0})])
-    look = Look(1, "item-1", 10, True, (Judgement(1, 1, "valid", "A", "", 10),))
+    snapshot = TaskSnapshot(1, "item-1", 10, True, (Judgement(1, 1, "valid", "A", "", 10),))
 
     connection.config_set("maxmemory", 1)
     with pytest.raises(OutOfMemoryError):
-        record(ledger, [look], 1, Rules())
+        record(ledger, [snapshot], 1, Rules())
     assert ledger.standing().tally == {}
 
     connection.config_set("maxmemory", 0)
-    record(ledger, [look], 2, Rules())
+    record(ledger, [snapshot], 2, Rules())
     assert ledger.standing().tally == {"0:0:0:A": 1}
 
 

@@ -48,7 +48,7 @@ from worker.setup.starting import check_plan
 from worker.simulate.cases import Asked, prepare, replay_run
 from worker.store import ValkeyLedger
 from worker.store.settings import Settings
-from worker.turn.loop import look
+from worker.turn.loop import assess_now
 
 WAYS = {"strategy": "assay", "prior": "{kind: empirical}", "stop": "{mrr: {confidence: 0.9999}}"}
 N_THEN, N_NOW = 40, 25
@@ -204,7 +204,7 @@ def test_a_later_change_of_the_predictions_is_noticed(months, tmp_path):
 )  # fmt: skip
 def test_it_works_for_every_metric_and_prior(months, ways):
     _, two = months(20, 12, **ways)
-    standing, belief, verdict = look(two.work, two.ledger)
+    standing, belief, verdict = assess_now(two.work, two.ledger)
     assert verdict.labels == 12
     assert np.isfinite(mean(belief)[two.work.pool.group_size > 0]).all()
     told = continuation(two.work, belief, standing.tally)
@@ -412,7 +412,7 @@ def test_the_report_the_decision_and_the_status_say_then_and_now(months, valkey,
     assert heads.endswith("believed,is_changed")
     assert len(heads.split(",")) == len(first.split(","))
 
-    standing, belief, verdict = look(two.work, two.ledger)
+    standing, belief, verdict = assess_now(two.work, two.ledger)
     published = json.loads(
         decision(two.work, two.header, standing, belief, verdict, kind="stop", reason="by hand")
     )
@@ -435,7 +435,7 @@ def test_a_group_that_lost_its_right_answers_is_named(tmp_path, valkey, assessme
         if found.predicted == 0:
             two.truth[item] = "dog"
     two.label(60)
-    _, belief, _ = look(two.work, two.ledger)
+    _, belief, _ = assess_now(two.work, two.ledger)
     told = continuation(two.work, belief, two.ledger.standing().tally)
     assert told.changed == ("cat",)
     cat, dog, _ = told.groups
@@ -457,7 +457,7 @@ def test_a_group_that_lost_its_right_answers_is_named(tmp_path, valkey, assessme
 )
 def test_a_difference_matters_if_it_does_to_the_plan(months, question, stop, matters):
     _, two = months(20, 3, question=question, stop=stop)
-    standing, belief, _ = look(two.work, two.ledger)
+    standing, belief, _ = assess_now(two.work, two.ledger)
     assert continuation(two.work, belief, standing.tally).epsilon == matters
 
 

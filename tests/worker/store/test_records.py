@@ -1,4 +1,4 @@
-"""What a look at a task makes of an item's record."""
+"""What a snapshot of a task makes of an item's record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connector.labels import Judgement, Look, Status
+from connector.labels import Judgement, Status, TaskSnapshot
 from worker.errors import AssayError
 from worker.store.changes import Edit, change
 from worker.store.records import (
@@ -21,8 +21,8 @@ from worker.store.records import (
     State,
     dump,
     load,
-    looked_at,
     lost,
+    with_snapshot,
 )
 from worker.store.rules import Rules, votes_of
 from worker.store.tally import tally_key
@@ -54,8 +54,8 @@ judgements = st.builds(
     st.sampled_from([1, 2, 3, None]),
 )
 some_judgements = st.lists(judgements, max_size=4, unique_by=lambda j: j.annotation).map(tuple)
-looks = st.builds(
-    Look, st.integers(1, 3), st.just("a"), st.integers(0, 5), st.booleans(), some_judgements
+snapshots = st.builds(
+    TaskSnapshot, st.integers(1, 3), st.just("a"), st.integers(0, 5), st.booleans(), some_judgements
 )
 seens = st.builds(Seen, stamps, st.integers(0, 99), st.booleans(), some_judgements)
 records = st.builds(
@@ -81,12 +81,12 @@ def skipped(annotation: int, author: int) -> Judgement:
     return judgement_of(annotation, "skipped", "", author)
 
 
-def look(task: int, at_us: int, *judged: Judgement, is_closed: bool = False) -> Look:
-    return Look(task, "a", at_us, is_closed, judged)
+def snapshot(task: int, at_us: int, *judged: Judgement, is_closed: bool = False) -> TaskSnapshot:
+    return TaskSnapshot(task, "a", at_us, is_closed, judged)
 
 
-def _looked(record: Record, one: Look, reading: int) -> Record:
-    return looked_at(record, one, reading, RULES, 10**18)
+def _with(record: Record, one: TaskSnapshot, reading: int) -> Record:
+    return with_snapshot(record, one, reading, RULES, 10**18)
 
 
 def _lost(record: Record, task: int) -> Record:
@@ -97,10 +97,10 @@ def _outcome(judged: Iterable[Judgement]) -> str | None:
     return RULES.outcome(votes_of(judged), row=0)
 
 
-def after(*made: Look) -> Record:
+def after(*made: TaskSnapshot) -> Record:
     record = FRESH
     for reading, one in enumerate(made, start=1):
-        record = _looked(record, one, reading)
+        record = _with(record, one, reading)
     return record
 
 
@@ -121,35 +121,39 @@ class TestOutcome:
         assert _outcome([]) is None
 
     def test_an_edit_replaces_the_outcome_and_a_deletion_passes_it_on(self) -> None:
-        two = look(1, 1, valid(4, "cat"), valid(5, "dog"))
+        two = snapshot(1, 1, valid(4, "cat"), valid(5, "dog"))
 
         assert after(two).outcome == "cat"
-        assert after(two, look(1, 2, valid(4, "cow"), valid(5, "dog"))).outcome == "cow"
-        assert after(two, look(1, 2, valid(5, "dog"))).outcome == "dog"
-        assert after(two, look(1, 2)).outcome is None
+        assert after(two, snapshot(1, 2, valid(4, "cow"), valid(5, "dog"))).outcome == "cow"
+        assert after(two, snapshot(1, 2, valid(5, "dog"))).outcome == "dog"
+        assert after(two, snapshot(1, 2)).outcome is None
 
     def test_it_is_taken_over_all_tasks_of_the_item(self) -> None:
-        assert after(look(1, 1, valid(9, "cat")), look(2, 1, valid(4, "dog"))).outcome == "dog"
+        assert (
+            after(snapshot(1, 1, valid(9, "cat")), snapshot(2, 1, valid(4, "dog"))).outcome == "dog"
+        )
 
     def test_a_lost_task_takes_its_judgements_along(self) -> None:
-        record = after(look(1, 1, valid(4, "cat")), look(2, 1, valid(9, "dog")))
+        record = after(snapshot(1, 1, valid(4, "cat")), snapshot(2, 1, valid(9, "dog")))
 
         assert _lost(record, 1).outcome == "dog"
         assert _lost(_lost(record, 1), 2).outcome is None
 
 
-class TestLooks:
+class TestSnapshots:
     """Twice, late, in any order."""
 
-    @given(st.lists(looks, max_size=8), looks)
-    def test_a_repeated_look_changes_nothing(self, history: list[Look], last: Look) -> None:
-        record = _looked(after(*history), last, 50)
+    @given(st.lists(snapshots, max_size=8), snapshots)
+    def test_a_repeated_snapshot_changes_nothing(
+        self, history: list[TaskSnapshot], last: TaskSnapshot
+    ) -> None:
+        record = _with(after(*history), last, 50)
 
-        assert _looked(record, last, 51) == record
+        assert _with(record, last, 51) == record
 
-    @given(st.lists(looks, max_size=7), st.randoms(use_true_random=False))
-    def test_the_order_in_which_looks_arrive_does_not_matter(
-        self, history: list[Look], order: Random
+    @given(st.lists(snapshots, max_size=7), st.randoms(use_true_random=False))
+    def test_the_order_in_which_snapshots_arrive_does_not_matter(
+        self, history: list[TaskSnapshot], order: Random
     ) -> None:
         # As in Label Studio, each change of a task moves its stamp.
         in_order = [(n, replace(one, at_us=n)) for n, one in enumerate(history, start=1)]
@@ -157,31 +161,31 @@ class TestLooks:
         order.shuffle(arrived)
         expected, found = FRESH, FRESH
         for reading, one in in_order:
-            expected = _looked(expected, one, reading)
+            expected = _with(expected, one, reading)
         for reading, one in arrived:
-            found = _looked(found, one, reading)
+            found = _with(found, one, reading)
 
         assert found == expected
 
-    def test_an_older_look_does_not_undo_a_newer_one(self) -> None:
-        newer = _looked(FRESH, look(1, 20, valid(4, "dog")), reading=9)
+    def test_an_older_snapshot_does_not_undo_a_newer_one(self) -> None:
+        newer = _with(FRESH, snapshot(1, 20, valid(4, "dog")), reading=9)
 
-        assert _looked(newer, look(1, 10, valid(4, "cat")), reading=10) == newer
+        assert _with(newer, snapshot(1, 10, valid(4, "cat")), reading=10) == newer
 
-    def test_of_two_looks_at_one_moment_the_later_reading_counts(self) -> None:
+    def test_of_two_snapshots_of_one_moment_the_later_reading_counts(self) -> None:
         """Raising the number of annotations reopens a task without moving its stamp."""
-        first = _looked(FRESH, look(1, 20, is_closed=True), reading=4)
+        first = _with(FRESH, snapshot(1, 20, is_closed=True), reading=4)
 
-        assert _looked(first, look(1, 20), reading=3) == first
-        assert _looked(first, look(1, 20), reading=5) != first
+        assert _with(first, snapshot(1, 20), reading=3) == first
+        assert _with(first, snapshot(1, 20), reading=5) != first
 
     def test_losing_a_task_that_it_does_not_have_changes_nothing(self) -> None:
-        record = after(look(1, 1))
+        record = after(snapshot(1, 1))
 
         assert _lost(record, 2) is record
 
     def test_tasks_stay_ascending(self) -> None:
-        record = after(look(7, 1), look(3, 1), look(5, 1))
+        record = after(snapshot(7, 1), snapshot(3, 1), snapshot(5, 1))
 
         assert [task for task, _ in record.tasks] == [3, 5, 7]
 
@@ -193,15 +197,15 @@ class TestState:
         ("record", "state"),
         [
             (FRESH, "intended"),
-            (after(look(1, 1)), "open"),
-            (after(look(1, 1, skipped(1, 8))), "open"),
-            (after(look(1, 1, skipped(1, 8), skipped(2, 8))), "open"),  # by one person twice
-            (after(look(1, 1, skipped(1, 8), skipped(2, 9))), "skipped"),
-            (after(look(1, 1, skipped(1, 8), skipped(2, 9), valid(3))), "labelled"),
-            (after(look(1, 1, judgement_of(1, "rejected", "", 1))), "rejected"),
-            (after(look(1, 1, valid(1))), "labelled"),
-            (_lost(after(look(1, 1, valid(1))), 1), "deleted"),
-            (_looked(_lost(after(look(1, 1)), 1), look(2, 2), 9), "open"),
+            (after(snapshot(1, 1)), "open"),
+            (after(snapshot(1, 1, skipped(1, 8))), "open"),
+            (after(snapshot(1, 1, skipped(1, 8), skipped(2, 8))), "open"),  # by one person twice
+            (after(snapshot(1, 1, skipped(1, 8), skipped(2, 9))), "skipped"),
+            (after(snapshot(1, 1, skipped(1, 8), skipped(2, 9), valid(3))), "labelled"),
+            (after(snapshot(1, 1, judgement_of(1, "rejected", "", 1))), "rejected"),
+            (after(snapshot(1, 1, valid(1))), "labelled"),
+            (_lost(after(snapshot(1, 1, valid(1))), 1), "deleted"),
+            (_with(_lost(after(snapshot(1, 1)), 1), snapshot(2, 2), 9), "open"),
         ],
     )
     def test_it_follows_from_the_judgements(self, record: Record, state: State) -> None:
@@ -210,9 +214,9 @@ class TestState:
     @pytest.mark.parametrize(
         ("record", "is_kept"),
         [
-            (after(look(1, 1, valid(4))), False),
-            (after(look(1, 1), look(2, 1, valid(4))), True),
-            (after(look(1, 1, is_closed=True), look(2, 1, valid(4))), False),
+            (after(snapshot(1, 1, valid(4))), False),
+            (after(snapshot(1, 1), snapshot(2, 1, valid(4))), True),
+            (after(snapshot(1, 1, is_closed=True), snapshot(2, 1, valid(4))), False),
         ],
         ids=["one task", "another is open", "the other is closed"],
     )
@@ -231,7 +235,7 @@ class TestChange:
         assert change(dump(record), record, replace(record), RULES) is None
 
     def test_a_first_label_enters_the_tally(self) -> None:
-        now = after(look(5, 1, valid(4, "dog")))
+        now = after(snapshot(5, 1, valid(4, "dog")))
         made = change(dump(FRESH), FRESH, now, RULES)
 
         assert made is not None
@@ -240,8 +244,8 @@ class TestChange:
         assert json.loads(made.note) == {"item": "a", "cell": 2, "before": None, "now": "dog"}
 
     def test_a_changed_label_moves_in_the_tally(self) -> None:
-        before = after(look(5, 1, valid(4, "dog")))
-        edits = edits_of(before, _looked(before, look(5, 2, valid(4, "cat")), 2))
+        before = after(snapshot(5, 1, valid(4, "dog")))
+        edits = edits_of(before, _with(before, snapshot(5, 2, valid(4, "cat")), 2))
 
         moved = {edit for edit in edits if edit.hash == "tally"}
         assert moved == {
@@ -249,12 +253,14 @@ class TestChange:
             Edit("add", "tally", "0:2:1:cat", 1),
         }
 
-    @given(st.lists(looks, min_size=1, max_size=8))
-    def test_the_tally_is_moved_by_what_the_record_contributed(self, history: list[Look]) -> None:
+    @given(st.lists(snapshots, min_size=1, max_size=8))
+    def test_the_tally_is_moved_by_what_the_record_contributed(
+        self, history: list[TaskSnapshot]
+    ) -> None:
         tally: dict[str, int] = {}
         record = FRESH
         for reading, one in enumerate(history, start=1):
-            before, record = record, _looked(record, one, reading)
+            before, record = record, _with(record, one, reading)
             made = change(dump(before), before, record, RULES)
             assert (made is not None and made.note != "") == (before.outcome != record.outcome)
             for edit in made.edits if made else ():
@@ -267,7 +273,7 @@ class TestChange:
         assert {key: n for key, n in tally.items() if n} == contributed
 
     def test_a_task_that_is_gone_is_forgotten(self) -> None:
-        before = after(look(5, 1), look(6, 1))
+        before = after(snapshot(5, 1), snapshot(6, 1))
 
         assert Edit("del", "tasks", "5") in edits_of(before, _lost(before, 5))
 

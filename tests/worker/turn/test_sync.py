@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from connector.errors import NotFound, Unreachable
-from connector.labels import Look
+from connector.labels import TaskSnapshot
 from tests.fakes import FakeDesk
 from worker.store import Claim, Header, MemoryLedger
 from worker.store.changes import Change
@@ -106,7 +106,7 @@ class TestCatchingUp:
         showing(desk, "b")
         catch_up(ledger, desk, RULES)
 
-        assert [look.item for look in desk.changes(cursor_of(ledger) - OVERLAP_US)] == ["b"]
+        assert [snapshot.item for snapshot in desk.changes(cursor_of(ledger) - OVERLAP_US)] == ["b"]
 
     def test_a_reading_that_breaks_off_is_gone_on_with_by_the_next_one(
         self,
@@ -114,11 +114,11 @@ class TestCatchingUp:
         class BreaksOff(FakeDesk):
             after = BATCH + 50
 
-            def changes(self, since_us: int) -> Iterator[Look]:
-                for n, look in enumerate(super().changes(since_us)):
+            def changes(self, since_us: int) -> Iterator[TaskSnapshot]:
+                for n, snapshot in enumerate(super().changes(since_us)):
                     if n == self.after:
                         raise AWAY
-                    yield look
+                    yield snapshot
 
         items = [f"item {n}" for n in range(BATCH + 100)]
         desk, ledger = BreaksOff(), begun(*items)
@@ -128,7 +128,7 @@ class TestCatchingUp:
         with pytest.raises(Unreachable):
             catch_up(ledger, desk, RULES)
         assert 0 < ledger.standing().revision < len(items)
-        first = [look.at_us for look in desk.looks()][:BATCH]
+        first = [snapshot.at_us for snapshot in desk.snapshots()][:BATCH]
         assert min(first) < cursor_of(ledger) <= max(first)  # a long reading gets ahead
 
         desk.after = 10 * len(items)
@@ -246,7 +246,7 @@ class TestSweeping:
                 super().__init__()
                 self.asked: list[int] = []
 
-            def read(self, tasks: Sequence[int]) -> list[Look]:
+            def read(self, tasks: Sequence[int]) -> list[TaskSnapshot]:
                 self.asked += tasks
                 return super().read(tasks)
 
@@ -271,8 +271,8 @@ class TestContention:
 
             def commit(self, changes: Sequence[Change]) -> list[str]:
                 if others:
-                    look = others.pop()
-                    record(self, [look], 1, RULES)
+                    snapshot = others.pop()
+                    record(self, [snapshot], 1, RULES)
                 return super().commit(changes)
 
         desk = FakeDesk()
@@ -302,6 +302,6 @@ class TestContention:
         assert ledger.claim(0, [Claim(0, "a", 0, 0, 0, {})])
 
         with pytest.raises(Contention, match="Nothing is lost"):
-            record(ledger, [Look(1, "a", 1, False, ())], 1, RULES)
+            record(ledger, [TaskSnapshot(1, "a", 1, False, ())], 1, RULES)
 
         assert ledger.commits == ATTEMPTS
