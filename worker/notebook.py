@@ -26,7 +26,7 @@ from worker.report.people import annotators, called
 from worker.service.context import Context
 from worker.service.embedded import server
 from worker.service.server import NoServer
-from worker.store import Header, Ledger, Standing
+from worker.store import Header, Ledger, State
 from worker.store.records import Record
 from worker.store.settings import Settings, read_settings
 from worker.store.snapshots import taken_together
@@ -141,38 +141,38 @@ def _at(assessment: str, settings: Settings) -> Iterator[tuple[Assessment, Heade
 
 def snapshot(work: Assessment, header: Header, ledger: Ledger, settings: Settings) -> Snapshot:
     """Read all of a ledger as of one revision."""
-    standing, records = taken_together(ledger)
-    belief, verdict = seen_in(work, standing)
+    state, records = taken_together(ledger)
+    belief, verdict = seen_in(work, state)
     choices, decisions = ledger.choices(), [json.loads(text) for text in ledger.decisions()]
     stops = [d["text"] for d in decisions if d["kind"] == "stop"]
-    is_over = standing.status == "stopped" and bool(stops)
+    is_over = state.status == "stopped" and bool(stops)
     return Snapshot(
         assessment=header.assessment,
         title=work.plan.label_studio.title or header.assessment,
-        status=standing.status,
+        status=state.status,
         text=stops[-1] if is_over else headline(work, belief, verdict),
-        revision=standing.revision,
+        revision=state.revision,
         labels=verdict.labels,
         pool_items=work.pool.n_items,
         confidence=verdict.confidence,
-        groups=_groups(work, belief, standing),
-        judgements=_judgements(work, standing.tally, records),
+        groups=_groups(work, belief, state),
+        judgements=_judgements(work, state.tally, records),
         choices=_choices(work.pool, choices),
         decisions=_decisions(decisions),
-        annotators=_annotators(work, standing, records),
+        annotators=_annotators(work, state, records),
         belief=belief,
         settings=settings,
     )
 
 
-def _groups(work: Assessment, belief: Belief, standing: Standing) -> pd.DataFrame:
+def _groups(work: Assessment, belief: Belief, state: State) -> pd.DataFrame:
     if work.several is not None and work.several.asked:
         # differences of models are no groups; the report has them
         return pd.DataFrame(columns=["size", "share"], index=pd.Index([], name="group"))
     rows = [
         {"group": row["group"], "size": row["size"], "share": share} | _known(row)
         for row, share in zip(
-            group_rows(work, belief, standing, group_ranks(belief)),
+            group_rows(work, belief, state, group_ranks(belief)),
             group_share(belief).tolist(),
             strict=True,
         )
@@ -216,9 +216,9 @@ def _judgements(
     ).reset_index(drop=True)
 
 
-def _annotators(work: Assessment, standing: Standing, records: Sequence[Record]) -> pd.DataFrame:
-    people = called(records, map(int, standing.authors))
-    rows = [asdict(one) for one in annotators(work, standing.tally, records, people)]
+def _annotators(work: Assessment, state: State, records: Sequence[Record]) -> pd.DataFrame:
+    people = called(records, map(int, state.authors))
+    rows = [asdict(one) for one in annotators(work, state.tally, records, people)]
     authors = pd.Index(list(people), name="author", dtype="int64")
     frame = pd.DataFrame(rows, columns=list(_ANNOTATORS), index=authors)
     whole = dict.fromkeys(("labels", "skips", "shared"), "int64")

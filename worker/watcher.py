@@ -19,7 +19,7 @@ from worker.plan import stored_plan
 from worker.report.scheduled import due
 from worker.service.context import Context
 from worker.service.server import why_no_writes
-from worker.store import Header, Ledger, Standing
+from worker.store import Header, Ledger, State
 from worker.store.glances import Glance, glances
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ def _tend(context: Context, assessment: str, glance: Glance) -> None:
         plan = stored_plan(Header.load(glance.header).plan)
         if plan.notify or plan.report.every is not None:
             ledger = context.ledger(assessment)
-            tend(context, ledger, ledger.standing(), time.time())
+            tend(context, ledger, ledger.state(), time.time())
 
 
 def _quiet_every(seen: Iterable[Glance]) -> int:
@@ -110,7 +110,7 @@ def _is_quiet(glance: Glance) -> bool:
     return glance.status != "stopped" and glance.cursor_us > 0 and changed_s > QUIET_S
 
 
-def tend(context: Context, ledger: Ledger, standing: Standing, now: float) -> None:
+def tend(context: Context, ledger: Ledger, state: State, now: float) -> None:
     """Ask for the report that is due, look for trouble, and have the outbox delivered.
 
     Args:
@@ -120,9 +120,9 @@ def tend(context: Context, ledger: Ledger, standing: Standing, now: float) -> No
     if header is None:
         return
     plan = stored_plan(header.plan)
-    slot = due(plan, header, standing, datetime.fromtimestamp(now, UTC))
+    slot = due(plan, header, state, datetime.fromtimestamp(now, UTC))
     if slot is not None:
         context.ask_for_report(ledger.assessment, slot.number, now, AGAIN_S)
-    look_for_trouble(ledger, plan, standing, now)
+    look_for_trouble(ledger, plan, state, now)
     if plan.notify and any(outbox.is_due(notice, now) for notice in outbox.waiting(ledger)):
         context.ask_for_delivery(ledger.assessment, now, AGAIN_S)

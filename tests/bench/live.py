@@ -64,7 +64,7 @@ def run() -> None:
 def _latencies(context: Context, person: Annotator, folder: Path, assessment: str) -> list[float]:
     project = _begin(context, folder, assessment)
     ledger = context.ledger(assessment)
-    _wait_for(lambda: n_waiting(ledger.standing()) == LOOK_AHEAD)
+    _wait_for(lambda: n_waiting(ledger.state()) == LOOK_AHEAD)
     if assessment == "hooked":
         _wait_for(lambda: "hooked" in ledger.metadata())
     rng, seconds = np.random.default_rng(5), list[float]()
@@ -79,11 +79,11 @@ def _latencies(context: Context, person: Annotator, folder: Path, assessment: st
 
 
 def _is_settled(ledger: ValkeyLedger, labels: int) -> bool:
-    standing = ledger.standing()
+    state = ledger.state()
     return (
-        sum(standing.tally.values()) == labels
-        and n_waiting(standing) == LOOK_AHEAD
-        and all(u.state != "intended" for u in standing.unsettled.values())
+        sum(state.tally.values()) == labels
+        and n_waiting(state) == LOOK_AHEAD
+        and all(u.state != "intended" for u in state.unsettled.values())
     )
 
 

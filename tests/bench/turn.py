@@ -114,7 +114,7 @@ def drain(work: Assessment, ledger: ValkeyLedger) -> None:
     for start in range(0, BURST, BATCH):
         record(ledger, snapshots[start : start + BATCH], 1, Rules())
     took, used = time.perf_counter() - began, time.process_time() - cpu
-    tally = ledger.standing().tally
+    tally = ledger.state().tally
     assert sum(tally.values()) == BURST, "a judgement is missing"
     line(f"a burst of {BURST:,} judgements, exact", f"{BURST / took:,.0f} /s", ">= 1,000 /s")
     say(f"    ({used:.2f} s of it in our own process)")

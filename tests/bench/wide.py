@@ -40,7 +40,7 @@ def run() -> None:
                 began = time.perf_counter()
                 n, waits = _label_one_by_one(context, case, assessment, number)
                 took = time.perf_counter() - began
-                state = context.ledger(assessment).standing().status
+                state = context.ledger(assessment).state().status
                 line(f"{n} labels, then {state}", f"{took:.1f} s", "200 in 60 s")
                 line("... from a label until its turn is over, p50 / p95", quantiles(waits), "")
                 line("... the longest", f"{max(waits):.2f} s", "")
@@ -69,7 +69,7 @@ def _label_one_by_one(
         began = time.perf_counter()
         _take_turn(context, name)
         waits.append(time.perf_counter() - began)
-    labels = sum(ledger.standing().tally.values())
+    labels = sum(ledger.state().tally.values())
     assert labels == len(waits), f"{labels} labels are counted, {len(waits)} were given"
     return labels, waits
 
@@ -78,7 +78,7 @@ def _next_task(desk: StoredDesk, ledger: ValkeyLedger, deadline: float) -> tuple
     """What lies open next; None once the assessment is stopped."""
     while time.monotonic() < deadline:
         task = desk.take()
-        if task is not None or ledger.standing().status == "stopped":
+        if task is not None or ledger.state().status == "stopped":
             return task
         time.sleep(0.01)
     raise AssertionError("no task comes")

@@ -109,9 +109,9 @@ def _continued(folder: Path) -> AtWork:
     """The second month of an assessment."""
     parts = {"strategy": "assay", "prior": "{kind: empirical}", "stop": OPEN}
     one = at_work(folder / "one", N_LABELS, **parts)
-    standing, records = taken_together(one.ledger)
+    state, records = taken_together(one.ledger)
     items = labelled_items(one.work, records)
-    then = Earlier(one.work, standing.tally, items, standing.status, "")
+    then = Earlier(one.work, state.tally, items, state.status, "")
     plan = one.work.plan
     pool = continue_with(plan, compile_pool(plan, folder / "two"), then)
     ledger, header = MemoryLedger(plan.assessment), header_of(plan, pool)
@@ -124,8 +124,8 @@ def _continued(folder: Path) -> AtWork:
 
 def documents(one: Begun) -> Iterator[tuple[str, Any]]:
     """Name and plain values of all that is published of an assessment."""
-    standing, belief, verdict = assess_now(one.work, one.ledger)
-    said = decision(one.work, one.header, standing, belief, verdict, kind="stop", reason="by hand")
+    state, belief, verdict = assess_now(one.work, one.ledger)
+    said = decision(one.work, one.header, state, belief, verdict, kind="stop", reason="by hand")
     yield "decision", json.loads(said)
     report = as_json(gather(one.work, one.header, one.ledger))
     yield "report", report

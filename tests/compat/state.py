@@ -68,7 +68,7 @@ def lived(folder: Path, db: Redis) -> tuple[Assessment, World]:
     world.settle()
     for n in itertools.count():
         world.turn()
-        if ledger.standing().status == "stopped":
+        if ledger.state().status == "stopped":
             break
         answer(3 + n, CLASSES[0] if n % 3 == 0 else None)
     world.settle()

@@ -108,7 +108,7 @@ def told(ledger: Ledger) -> list[object]:
     header: Header | None = ledger.header()
     return [
         None if header is None else header.project,
-        ledger.standing(),
+        ledger.state(),
         ledger.tasks(),
         ledger.choices(),
         ledger.changes(),

@@ -59,7 +59,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         assert self.ledger.header() is None
-        assert self.ledger.standing().status == "starting"
+        assert self.ledger.state().status == "starting"
         assert not self.ledger.claim(0, claims_of(["a"]))
         self.ledger.begin(header_of(self.name))
 
@@ -276,22 +276,22 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def it_stands_as_the_model(self) -> None:
-        m, standing = self.model, self.ledger.standing()
-        counters = (standing.status, standing.revision, standing.claims, standing.n_rejected)
+        m, state = self.model, self.ledger.state()
+        counters = (state.status, state.revision, state.claims, state.n_rejected)
         if self.ledger.header() is None:
             return
         assert counters == (m.status, m.revision, len(m.claims), len(m.rejected()))
-        assert dict(standing.tally) == m.tally()
-        assert dict(standing.taken) == ({0: len(m.claims)} if m.claims else {})
-        assert dict(standing.authors) == m.authors
-        assert dict(standing.metadata) == self.ledger.metadata()
-        assert {k: v for k, v in standing.metadata.items() if k in NOTED} == read_metadata(m.notes)
+        assert dict(state.tally) == m.tally()
+        assert dict(state.taken) == ({0: len(m.claims)} if m.claims else {})
+        assert dict(state.authors) == m.authors
+        assert dict(state.metadata) == self.ledger.metadata()
+        assert {k: v for k, v in state.metadata.items() if k in NOTED} == read_metadata(m.notes)
         unsettled = {
             item: (kept.state, kept.tasks, kept.open_tasks)
-            for item, kept in standing.unsettled.items()
+            for item, kept in state.unsettled.items()
         }
         assert unsettled == m.unsettled()
-        assert all(kept.claim == m.claims.index(i) for i, kept in standing.unsettled.items())
+        assert all(kept.claim == m.claims.index(i) for i, kept in state.unsettled.items())
 
     @invariant()
     def its_parts_are_those_of_the_model(self) -> None:

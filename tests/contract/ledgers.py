@@ -37,8 +37,8 @@ def claims_of(items: Sequence[str], first: int = 0, cell: int = 0) -> list[Claim
 
 
 def claimed(ledger: Ledger, *items: str, cell: int = 0) -> None:
-    standing = ledger.standing()
-    assert ledger.claim(standing.revision, claims_of(items, standing.claims, cell))
+    state = ledger.state()
+    assert ledger.claim(state.revision, claims_of(items, state.claims, cell))
 
 
 def valid(annotation: int, label: str, at_us: int = 1, author: int = 7) -> Judgement:

@@ -31,7 +31,7 @@ class TestBeginning:
 
     def test_the_header_comes_back_as_it_was_kept(self, ledger: Ledger) -> None:
         assert ledger.header() == header_of(ledger.assessment)
-        assert ledger.standing().status == "running"
+        assert ledger.state().status == "running"
 
     def test_a_second_beginning_is_refused_and_changes_nothing(self, ledger: Ledger) -> None:
         with pytest.raises(AlreadyStarted, match=ledger.assessment):
@@ -53,27 +53,27 @@ class TestBeginning:
 
         assert sum(in_parallel(8, begin)) == 1
 
-    def test_a_new_standing_is_empty(self, ledger: Ledger) -> None:
-        standing = ledger.standing()
+    def test_a_new_state_is_empty(self, ledger: Ledger) -> None:
+        state = ledger.state()
 
-        assert (standing.revision, standing.claims, standing.n_rejected) == (0, 0, 0)
-        empty = (standing.tally, standing.taken, standing.unsettled, standing.authors)
+        assert (state.revision, state.claims, state.n_rejected) == (0, 0, 0)
+        empty = (state.tally, state.taken, state.unsettled, state.authors)
         assert not any(empty)
-        assert not standing.metadata
+        assert not state.metadata
 
     def test_the_status_moves_only_from_where_it_is(self, ledger: Ledger) -> None:
         assert ledger.move("running", "paused")
         assert not ledger.move("running", "stopped")
-        assert ledger.standing().status == "paused"
+        assert ledger.state().status == "paused"
         assert ledger.move("paused", "running")
-        assert ledger.standing().status == "running"
+        assert ledger.state().status == "running"
 
     def test_metadata_is_kept_beside_the_state(self, ledger: Ledger) -> None:
         ledger.set_metadata(error='é: "x"', polled_at=12)
         ledger.set_metadata(polled_at=13)
 
         assert ledger.metadata() == {"error": 'é: "x"', "polled_at": 13.0}
-        assert dict(ledger.standing().metadata) == ledger.metadata()
+        assert dict(ledger.state().metadata) == ledger.metadata()
 
     def test_the_cursor_never_goes_back(self, ledger: Ledger) -> None:
         at_us = 1_750_000_000_123_457

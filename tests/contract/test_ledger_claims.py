@@ -130,10 +130,10 @@ class TestClaims:
 
         assert ledger.claim(0, claims)
 
-        standing = ledger.standing()
-        assert (standing.claims, dict(standing.taken)) == (2, {2: 2})
-        assert set(standing.unsettled) == {"a", "b"}
-        a = standing.unsettled["a"]
+        state = ledger.state()
+        assert (state.claims, dict(state.taken)) == (2, {2: 2})
+        assert set(state.unsettled) == {"a", "b"}
+        a = state.unsettled["a"]
         assert (a.cell, a.row, a.claim, a.state, a.tasks) == (2, 4, 0, "intended", ())
         assert ledger.choices() == [
             {"claim": 0, "item": "a", "row": 4, "cell": 2, **why},
@@ -147,9 +147,9 @@ class TestClaims:
 
         assert not ledger.claim(0, claims_of(["b", "a"], first=1))
 
-        standing = ledger.standing()
-        assert (standing.claims, dict(standing.taken)) == (1, {0: 1})
-        assert set(standing.unsettled) == {"a"}
+        state = ledger.state()
+        assert (state.claims, dict(state.taken)) == (1, {0: 1})
+        assert set(state.unsettled) == {"a"}
         assert len(ledger.choices()) == 1
 
     @pytest.mark.parametrize("status", ["paused", "stopped"])
@@ -175,14 +175,14 @@ class TestClaims:
 
     def test_nothing_at_all_is_no_claim(self, ledger: Ledger) -> None:
         assert not ledger.claim(0, [])
-        assert ledger.standing().claims == 0
+        assert ledger.state().claims == 0
 
     def test_an_item_is_never_given_twice_to_workers_in_a_hurry(self, ledger: Ledger) -> None:
         items = [f"item {n}" for n in range(40)]
 
         def take(_: int) -> list[str]:
             mine: list[str] = []
-            while (n := ledger.standing().claims) < len(items):
+            while (n := ledger.state().claims) < len(items):
                 if ledger.claim(0, claims_of(items[n : n + 2], first=n)):
                     mine += items[n : n + 2]
             return mine
@@ -201,7 +201,7 @@ class TestDecisions:
         assert not ledger.publish(0, "again", stops=True)
         assert not ledger.publish(0, "again", stops=False)
 
-        assert ledger.standing().status == "stopped"
+        assert ledger.state().status == "stopped"
         assert ledger.decisions() == ['{"finding": "é"}']
 
     def test_a_decision_of_an_older_or_newer_revision_is_refused(self, ledger: Ledger) -> None:
@@ -210,7 +210,7 @@ class TestDecisions:
 
         assert not ledger.publish(0, "older", stops=True)
         assert not ledger.publish(2, "newer", stops=True)
-        assert ledger.standing().status == "running"
+        assert ledger.state().status == "running"
         assert ledger.publish(1, "now", stops=True)
 
     def test_a_review_follows_the_stop_and_leaves_it(self, ledger: Ledger) -> None:
@@ -222,7 +222,7 @@ class TestDecisions:
         assert ledger.publish(1, "review", stops=False)
 
         assert ledger.decisions() == ["stop", "review"]
-        assert ledger.standing().status == "stopped"
+        assert ledger.state().status == "stopped"
 
     def test_a_paused_assessment_can_be_stopped(self, ledger: Ledger) -> None:
         assert ledger.move("running", "paused")

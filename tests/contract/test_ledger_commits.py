@@ -40,8 +40,8 @@ class TestCommits:
 
         assert conflicts == ["a"]
         assert ledger.records(["a"])["a"] == new
-        assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}
-        assert ledger.standing().revision == 1
+        assert dict(ledger.state().tally) == {"0:0:0:cat": 1}
+        assert ledger.state().revision == 1
 
     def test_an_item_that_nobody_claimed_is_a_conflict(self, ledger: Ledger) -> None:
         assert ledger.commit([Change("ghost", "", "text")]) == ["ghost"]
@@ -54,18 +54,18 @@ class TestCommits:
         claimed(ledger, "a")
         for step in (1, 2, -1):
             edited(ledger, "a", Edit("add", "tally", "k", step))
-        assert dict(ledger.standing().tally) == {"k": 2}
+        assert dict(ledger.state().tally) == {"k": 2}
 
         edited(ledger, "a", Edit("add", "tally", "k", -2))
 
-        assert dict(ledger.standing().tally) == {}
+        assert dict(ledger.state().tally) == {}
 
     def test_the_largest_stays_to_the_microsecond(self, ledger: Ledger) -> None:
         claimed(ledger, "a")
         for at_us in (1_750_000_000_123_456, 1_750_000_000_123_457, 3):
             edited(ledger, "a", Edit("max", "authors", "7", at_us))
 
-        assert dict(ledger.standing().authors) == {"7": 1_750_000_000_123_457}
+        assert dict(ledger.state().authors) == {"7": 1_750_000_000_123_457}
 
     def test_setting_replaces_and_deleting_removes_also_what_is_not_there(
         self, ledger: Ledger
@@ -93,7 +93,7 @@ class TestCommits:
         ]
         for at_us, judgements in enumerate(history, start=1):
             seen(ledger, 1, "a", at_us, *judgements)
-            revisions.append(ledger.standing().revision)
+            revisions.append(ledger.state().revision)
             assert ledger.revision() == revisions[-1]
 
         assert revisions == [0, 0, 1, 1, 2, 3]
@@ -104,13 +104,13 @@ class TestCommits:
         claimed(ledger, "a", "b")
         seen(ledger, 1, "a", 1, valid(1, "cat"))
         seen(ledger, 2, "b", 1, valid(2, "cat"))
-        assert dict(ledger.standing().tally) == {"0:0:0:cat": 1, "0:0:1:cat": 1}
+        assert dict(ledger.state().tally) == {"0:0:0:cat": 1, "0:0:1:cat": 1}
 
         seen(ledger, 1, "a", 2, valid(1, "cow", at_us=2))
-        assert dict(ledger.standing().tally) == {"0:0:0:cow": 1, "0:0:1:cat": 1}
+        assert dict(ledger.state().tally) == {"0:0:0:cow": 1, "0:0:1:cat": 1}
 
         seen(ledger, 1, "a", 3)
-        assert dict(ledger.standing().tally) == {"0:0:1:cat": 1}
+        assert dict(ledger.state().tally) == {"0:0:1:cat": 1}
 
     def test_a_burst_larger_than_one_script_call_is_exact(self, ledger: Ledger) -> None:
         items = [f"item {n}" for n in range(1201)]
@@ -122,9 +122,9 @@ class TestCommits:
 
         record(ledger, snapshots, ledger.next_reading(), RULES)
 
-        standing = ledger.standing()
-        assert sum(standing.tally.values()) == standing.revision == len(items)
-        assert not standing.unsettled
+        state = ledger.state()
+        assert sum(state.tally.values()) == state.revision == len(items)
+        assert not state.unsettled
 
     def test_writers_at_once_lose_nothing(self, ledger: Ledger) -> None:
         """Each sees other annotations on the same items; the last snapshot of each task wins."""
@@ -142,4 +142,4 @@ class TestCommits:
             kept = load(ledger.records([item])[item])
             assert [task for task, _ in kept.tasks] == [10 * n + k for k in range(5)]
         fold = Counter(tally_key(n, 0, n % 3, "cat" if (n + 1) % 2 else "dog") for n in range(6))
-        assert dict(ledger.standing().tally) == fold
+        assert dict(ledger.state().tally) == fold

@@ -117,7 +117,7 @@ def test_any_delivery_of_any_history_ends_with_the_fold_of_the_last_snapshots_on
             take_stock(ledger, desk, RULES)
         memory, stored = twins
 
-        assert dict(memory.standing().tally) == fold(desk.snapshots(), ITEMS)
+        assert dict(memory.state().tally) == fold(desk.snapshots(), ITEMS)
         assert set(memory.tasks()) == set(desk.task_ids())
         rejected = [
             j.annotation
@@ -156,13 +156,13 @@ def test_readings_in_any_order_and_twice_amount_to_the_last_one(
             for reading, snapshot in sent:
                 record(ledger, [snapshot], reading, RULES)
 
-        assert dict(twins[0].standing().tally) == fold(desk.snapshots(), ITEMS)
+        assert dict(twins[0].state().tally) == fold(desk.snapshots(), ITEMS)
         assert_equal(*twins)
 
 
 def assert_equal(memory: Ledger, stored: Ledger) -> None:
     """Hold the twins to saying the same about everything."""
-    assert stored.standing() == memory.standing()
+    assert stored.state() == memory.state()
     assert stored.records(ITEMS) == memory.records(ITEMS)
     assert stored.tasks() == memory.tasks()
     assert stored.rejected() == memory.rejected()

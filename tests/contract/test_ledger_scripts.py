@@ -79,10 +79,10 @@ def test_a_script_that_is_stopped_at_any_of_its_calls_did_all_or_nothing(
             kills[killed] += 1
             with home.connected() as connection:
                 ledger = ValkeyLedger(connection, assessment)
-                seen_after_the_kill = [ledger.standing(), ledger.notices(), ledger.choices()]
+                seen_after_the_kill = [ledger.state(), ledger.notices(), ledger.choices()]
                 twin = MemoryLedger(assessment)
                 prepare(twin)
-                assert seen_after_the_kill == [twin.standing(), twin.notices(), twin.choices()]
+                assert seen_after_the_kill == [twin.state(), twin.notices(), twin.choices()]
                 call(ledger)  # the worker's next turn
                 assert told(ledger) == told_after(prepare, call)
     raise AssertionError("the script never came to its end")
@@ -99,7 +99,7 @@ def test_a_script_with_a_mistake_in_its_middle_leaves_halves(home: Home) -> None
             call(ValkeyLedger(Stopping(connection, stop), assessment))  # type: ignore[arg-type]
         ledger = ValkeyLedger(connection, assessment)
         assert set(ledger.records(["c", "d"])) == {"c"}
-        assert ledger.standing().claims == 2
+        assert ledger.state().claims == 2
         assert not call(ledger), "its item is lost for good"
 
 

@@ -70,11 +70,11 @@ def test_a_server_that_gets_full_in_the_middle_of_a_script_ends_it(home: Home) -
                 is_beyond = int(connection.info("memory")["used_memory"]) > limit
             finally:
                 connection.config_set("maxmemory", 0)
-            standing = ledger.standing()
-            n = standing.claims
+            state = ledger.state()
+            n = state.claims
             assert n in (0, len(many))
-            assert n == len(standing.unsettled) == len(ledger.choices())
-            assert n == sum(standing.taken.values()) == len(list(ledger.every_record()))
+            assert n == len(state.unsettled) == len(ledger.choices())
+            assert n == sum(state.taken.values()) == len(list(ledger.every_record()))
             outcomes.append((bool(n), is_beyond))
             connection.flushdb()
     assert outcomes[0] == (False, True)

@@ -18,7 +18,7 @@ def read(project: Project, ledger: MemoryLedger) -> dict[str, str | None]:
     catch_up(ledger, project.desk, RULES)
     sweep(ledger, project.desk, RULES)
     records = {record.item: record for record in map(load, ledger.every_record())}
-    counted = sum(ledger.standing().tally.values())
+    counted = sum(ledger.state().tally.values())
     assert counted == sum(record.outcome is not None for record in records.values())
     return {item: record.outcome for item, record in records.items()}
 
@@ -45,7 +45,7 @@ def test_labels_of_a_user_who_was_deleted_are_rejected_with_their_reason_and_nob
     assert read(project, ledger) == {"a": None, "b": "dog", "c": None}
     reasons = {why["item"]: why["reason"] for why in ledger.rejected().values()}
     assert reasons == {"a": "nobody is named as its author"}
-    assert set(ledger.standing().authors) == {str(leaver), str(project.author(1))}  # as before
+    assert set(ledger.state().authors) == {str(leaver), str(project.author(1))}  # as before
     assert leaver not in project.desk.people()
     project.annotate(tasks[2], "cow", 1)
     assert read(project, ledger) == {"a": None, "b": "dog", "c": "cow"}

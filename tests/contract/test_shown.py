@@ -56,7 +56,7 @@ class World:
 
     def outcomes(self) -> dict[str, str | None]:
         found = {text.item: text.outcome for text in map(load, self.ledger.every_record())}
-        counted = sum(self.ledger.standing().tally.values())
+        counted = sum(self.ledger.state().tally.values())
         assert counted == sum(outcome is not None for outcome in found.values())
         return found
 

@@ -73,7 +73,7 @@ def _annotation(sent: Mapping[str, Any], schema: Schema) -> None:
         assert load(text).judgements() == (said,), "it does not come back as it was kept"
         assert load(text).tasks[0][1].reading == 1, "the same snapshot again changed something"
         key = f"0:0:0:{said.label}"
-        assert dict(ledger.standing().tally) == ({key: 1} if said.status == "valid" else {})
+        assert dict(ledger.state().tally) == ({key: 1} if said.status == "valid" else {})
     assert set(ledger.rejected()) == ({said.annotation} if said.status == "rejected" else set())
 
 

@@ -115,7 +115,7 @@ def label_until_stopped(
 
     def task_or_stop() -> Json | Literal["stopped"] | None:
         task = person.next_task(project)
-        return task or ("stopped" if ledger.standing().status == "stopped" else None)
+        return task or ("stopped" if ledger.state().status == "stopped" else None)
 
     for _ in range(most + 1):
         found: Json | Literal["stopped"] = eventually(task_or_stop)
@@ -186,7 +186,7 @@ def kept_tally(service: Service, trial: Trial) -> Counter[tuple[str, str]]:
     """How often each class was said of each predicted one, by the ledger's tally."""
     classes = sorted(set(trial.predicted.values()) | set(trial.truth.values()))
     counts: Counter[tuple[str, str]] = Counter()
-    for key, count in service.context.ledger(trial.assessment).standing().tally.items():
+    for key, count in service.context.ledger(trial.assessment).state().tally.items():
         *_, number, label = key.split(":", 3)
         counts[classes[int(number)], label] += count
     return counts

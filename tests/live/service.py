@@ -117,7 +117,7 @@ class Service:
 
     def labels(self, assessment: str) -> int:
         """How many items have an outcome."""
-        return int(sum(self.context.ledger(assessment).standing().tally.values()))
+        return int(sum(self.context.ledger(assessment).state().tally.values()))
 
     def state_of(self, assessment: str, item: str) -> str:
         """Where one item is on its way: intended, open, labelled, ..."""

@@ -52,7 +52,7 @@ def test_three_people_rate_films_until_the_distance_is_known(
     people = [annotator() for _ in range(N_PEOPLE)]
     ledger = running.context.ledger(name)
 
-    rate_until_stopped(people, project, lambda: ledger.standing().status == "stopped")
+    rate_until_stopped(people, project, lambda: ledger.state().status == "stopped")
 
     decision = running.status(name)["decision"]
     assert (decision["reason"], decision["is_conclusive"]) == ("answered", True)

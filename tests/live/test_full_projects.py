@@ -29,9 +29,9 @@ def label_until_stopped(service: Service, full: Full, name: str, person: Annotat
     ledger, done = service.context.ledger(name), list[int]()
 
     def task_or_stop() -> Json | Literal["stopped"] | None:
-        if ledger.standing().status == "stopped":
+        if ledger.state().status == "stopped":
             return "stopped"
-        ranked = {task for u in ledger.standing().unsettled.values() for task in u.open_tasks}
+        ranked = {task for u in ledger.state().unsettled.values() for task in u.open_tasks}
         task = person.next_task(full.project) if ranked else None
         return task if task is not None else None
 
@@ -121,7 +121,7 @@ def test_a_task_that_is_labelled_out_of_order_counts_when_it_is_its_turn(
         full.answer(ada, task)
 
     ledger = running.context.ledger(name)
-    eventually(lambda: ledger.standing().status == "stopped")
+    eventually(lambda: ledger.state().status == "stopped")
     assert running.labels(name) == len(full.tasks)
     assert running.json("status", name)["decision"]["is_certain"] is True
     eventually(given_back(running, full, name))
@@ -198,8 +198,8 @@ def test_chosen_tasks_of_a_full_project_are_copied_and_the_project_stays_as_it_i
     assert copies != full.project
     ledger = running.context.ledger(name)
     texts = {}
-    while ledger.standing().status != "stopped":
-        task = eventually(lambda: ada.next_task(copies) or ledger.standing().status == "stopped")
+    while ledger.state().status != "stopped":
+        task = eventually(lambda: ada.next_task(copies) or ledger.state().status == "stopped")
         if task is not True:
             item = int(task["data"]["item_id"])
             texts[item] = task["data"]["text"]
@@ -227,7 +227,7 @@ def test_annotations_drawn_at_random_count_as_labels_of_the_sample(
 
     running.begin(path)
 
-    eventually(lambda: running.context.ledger(name).standing().status == "stopped")
+    eventually(lambda: running.context.ledger(name).state().status == "stopped")
     decision = running.json("status", name)["decision"]
     assert decision["is_certain"] is True
     assert decision["labels"] == 0

@@ -135,7 +135,7 @@ def end_doubts(at_work: Service, trial: Trial) -> None:
     Otherwise nobody looks it up for five minutes.
     """
     ledger = at_work.context.ledger(trial.assessment)
-    if unsettled := ledger.standing().unsettled.values():
+    if unsettled := ledger.state().unsettled.values():
         ledger.doubt([u.claim for u in unsettled], 0)
     at_work.context.wake(trial.assessment)
     eventually(lambda: all(r.tasks for r in at_work.records(trial.assessment).values()))
@@ -230,7 +230,7 @@ def test_while_label_studio_is_away_nothing_is_lost_and_the_status_says_so(
             # What was being imported when it went away is looked up once that is surely over.
             ledger = up.context.ledger(name)
             eventually(
-                lambda: all(u.tasks for u in ledger.standing().unsettled.values()),
+                lambda: all(u.tasks for u in ledger.state().unsettled.values()),
                 PATIENCE_S + CUT_MS / 1000,
             )
         eventually(lambda: up.status(name)["error"] == "")

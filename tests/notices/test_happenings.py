@@ -29,7 +29,7 @@ def told(ledger) -> list[str]:
 
 
 def look(ledger, now: float) -> list[str]:
-    look_for_trouble(ledger, PLAN, ledger.standing(), now)
+    look_for_trouble(ledger, PLAN, ledger.state(), now)
     return [notice.event.id for notice in outbox.waiting(ledger)]
 
 
@@ -112,7 +112,7 @@ def test_nobody_labelling_for_hours_is_told_once_until_somebody_labels(world):
     world.desk.now_us = int((START + 8 * 3600) * 1e6)
     world.happen(("label", 0, 0))
     world.turn()
-    last = max(ledger.standing().authors.values()) / 1e6
+    last = max(ledger.state().authors.values()) / 1e6
     assert len(look(ledger, last + 3 * 3600)) == 1
     assert len(look(ledger, last + 5 * 3600)) == 2
 
@@ -143,5 +143,5 @@ def test_a_queue_that_stays_empty_is_told_and_one_that_fills_again_is_not(world)
 def test_nothing_is_noted_for_a_plan_that_tells_nobody():
     ledger = MemoryLedger("mine")
     ledger.set_metadata(error="broken")
-    look_for_trouble(ledger, plan_that_tells(), ledger.standing(), START)
+    look_for_trouble(ledger, plan_that_tells(), ledger.state(), START)
     assert set(ledger.metadata()) == {"error"}

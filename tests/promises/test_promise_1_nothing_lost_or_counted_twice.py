@@ -68,11 +68,11 @@ def test_a_turn_that_is_asked_for_ten_times_counts_as_much_as_one(
 ) -> None:
     with new_world(long_assessment, folder, keeper) as world:
         live_through(world, [("turn", 0, 0), ("label", 0, 1), ("turn", 0, 0)])
-        once = world.ledger.standing()
+        once = world.ledger.state()
 
         for _ in range(10):
             world.turn()
 
-        again = world.ledger.standing()
+        again = world.ledger.state()
         assert (again.tally, again.revision) == (once.tally, once.revision)
         assert sum(again.tally.values()) == 1

@@ -50,7 +50,7 @@ def test_a_deleted_annotation_leaves_no_trace_in_the_tally_and_its_item_is_asked
 ) -> None:
     with new_world(long_assessment, folder, keeper) as world:
         task, item = begun(world)
-        nothing = world.ledger.standing()
+        nothing = world.ledger.state()
         annotation = world.desk.annotate(task, label, author=1)
         world.turn()
         assert world.kept_tally()
@@ -58,9 +58,9 @@ def test_a_deleted_annotation_leaves_no_trace_in_the_tally_and_its_item_is_asked
         world.desk.delete_annotation(annotation)
         world.turn()
 
-        standing = world.ledger.standing()
-        assert standing.tally == nothing.tally
-        assert standing.unsettled[item].state == "open"
+        state = world.ledger.state()
+        assert state.tally == nothing.tally
+        assert state.unsettled[item].state == "open"
         assert world.desk.next_task(author=1) == task
 
 
@@ -93,9 +93,9 @@ def test_a_deleted_task_leaves_no_trace_in_the_tally_and_is_not_imported_again(
         world.desk.delete_task(task)
         world.settle()
 
-        standing = world.ledger.standing()
-        assert standing.tally == {}
-        assert standing.unsettled[item].state == "deleted"
+        state = world.ledger.state()
+        assert state.tally == {}
+        assert state.unsettled[item].state == "deleted"
         assert item not in world.tasks_of_items()
 
 
@@ -112,7 +112,7 @@ def test_a_skipped_item_goes_to_others_and_is_given_up_after_two_skips(
         world.desk.skip(task, author=2)
         world.turn()
 
-        assert world.ledger.standing().unsettled[item].state == "skipped"
+        assert world.ledger.state().unsettled[item].state == "skipped"
         assert world.desk.next_task(author=3) not in (task, None)
         assert world.kept_tally() == {}
 

@@ -91,7 +91,7 @@ def test_an_import_that_arrives_after_the_project_was_read_is_found_and_not_repe
 ) -> None:
     with new_world(long_assessment, folder, keeper) as world:
         world.turn(lost="never arrives")
-        waiting = list(world.ledger.standing().unsettled)
+        waiting = list(world.ledger.state().unsettled)
         at = calls_of_a_turn(long_assessment, folder, keeper, lost=True).index("find") + 1
 
         def it_arrives() -> None:
@@ -112,7 +112,7 @@ def test_while_an_import_may_be_under_way_labels_are_counted_and_it_is_not_repea
         assert task is not None
         world.desk.annotate(task, "cat", author=1)
         world.turn(lost="never arrives")
-        waiting = [u for u in world.ledger.standing().unsettled.values() if u.state == "intended"]
+        waiting = [u for u in world.ledger.state().unsettled.values() if u.state == "intended"]
         assert waiting
         # As the turn left it; the world of this test lets it run out.
         world.ledger.doubt([u.claim for u in waiting], 60_000)
@@ -186,7 +186,7 @@ def test_people_get_other_items_while_an_import_is_slow_but_not_ever_more_of_the
         for n_queues in (*range(1, most + 1), most):
             world.turn(lost="never arrives")
             world.ledger.doubt(world.intended(), 60_000)
-            assert world.ledger.standing().claims == n_queues
+            assert world.ledger.state().claims == n_queues
         world.end_doubts()
 
         world.turn()

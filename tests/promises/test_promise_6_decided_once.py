@@ -34,7 +34,7 @@ def published(world: World) -> list[dict[str, Any]]:
 def label_up_to(world: World, labels: int) -> None:
     """Label until the assessment has so many labels or stops."""
     world.turn()
-    while sum(world.ledger.standing().tally.values()) < labels:
+    while sum(world.ledger.state().tally.values()) < labels:
         task = world.desk.next_task(0)
         assert task is not None
         world.desk.annotate(task, CLASSES[0], 0)
@@ -73,7 +73,7 @@ def test_in_any_history_what_was_published_stays_and_a_revision_is_decided_once(
         assert kinds == ["stop", *["review"] * (len(kinds) - 1)][: len(kinds)]
         revisions = [d["revision"] for d in decisions]
         assert revisions == sorted(set(revisions))
-        assert (world.ledger.standing().status == "stopped") == bool(decisions)
+        assert (world.ledger.state().status == "stopped") == bool(decisions)
 
 
 @settings(max_examples=40)
@@ -83,12 +83,12 @@ def test_after_the_stop_the_queue_stays_empty_and_the_file_tells_the_stop_with_i
 ) -> None:
     with new_world(short_assessment, folder, keeper) as world:
         label_up_to(world, 4)
-        assert world.ledger.standing().status == "stopped"
+        assert world.ledger.state().status == "stopped"
         stop = published(world)[0]
 
         live_through(world, history).settle()
 
-        assert world.ledger.standing().status == "stopped"
+        assert world.ledger.state().status == "stopped"
         decisions = published(world)
         assert told(world) == {**stop, "reviews": decisions[1:]}
         latest = decisions[-1]
@@ -161,7 +161,7 @@ def test_a_resume_of_what_is_labelled_whole_stops_again_with_the_decision_that_i
         world.turn()
         world.turn()
 
-        assert world.ledger.standing().status == "stopped"
+        assert world.ledger.state().status == "stopped"
         assert published(world) == [stop]
         assert "nothing left to label" in world.desk.guidelines[0]
 

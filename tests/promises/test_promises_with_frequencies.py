@@ -91,7 +91,7 @@ def assert_all_is_counted_once(world: World) -> None:
     fold = Counter(
         tally_key(r.claim, r.cell, r.predicted, r.outcome) for r in records if r.outcome is not None
     )
-    tally = dict(world.ledger.standing().tally)
+    tally = dict(world.ledger.state().tally)
     assert tally == fold
     belief = world.assessment.believe(tally)
     assert belief.judged is not None
@@ -118,7 +118,7 @@ def test_everybody_is_served_until_the_budget_is_spent_and_one_decision_follows(
 ) -> None:
     with new_world(judged, folder, None) as world:
         world.turn()
-        while world.ledger.standing().status == "running":
+        while world.ledger.state().status == "running":
             served = [who for who in range(N_PEOPLE) if world.desk.next_task(who) is not None]
             assert served, "nobody has anything to do, and nothing is decided"
             for who in served:

@@ -91,7 +91,7 @@ def assert_all_is_counted_once(world: World) -> None:
     fold = Counter(
         tally_key(r.claim, r.cell, r.predicted, r.outcome) for r in records if r.outcome is not None
     )
-    assert dict(world.ledger.standing().tally) == fold
+    assert dict(world.ledger.state().tally) == fold
 
 
 @settings(max_examples=40)
@@ -133,7 +133,7 @@ def test_everybody_is_served_until_every_item_has_its_votes(several: Small, fold
     with new_world(several, folder, None) as world:
         world.turn()
         voters: Counter[int] = Counter()
-        while world.ledger.standing().status == "running":
+        while world.ledger.state().status == "running":
             served = [who for who in range(N_PEOPLE) if world.desk.next_task(who) is not None]
             assert served, "nobody has anything to do, and nothing is decided"
             task = world.desk.next_task(served[0])

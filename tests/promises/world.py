@@ -168,7 +168,7 @@ class World:
 
     def intended(self) -> list[int]:
         """The claims that were perhaps imported."""
-        unsettled = self.ledger.standing().unsettled.values()
+        unsettled = self.ledger.state().unsettled.values()
         return [u.claim for u in unsettled if u.state == "intended"]
 
     def end_doubts(self) -> None:
@@ -298,7 +298,7 @@ class World:
     def kept_tally(self) -> Counter[tuple[str, str]]:
         """(predicted class, true class) -> items, as the ledger counts."""
         counts: Counter[tuple[str, str]] = Counter()
-        for key, count in self.ledger.standing().tally.items():
+        for key, count in self.ledger.state().tally.items():
             *_, number, label = key.split(":", 3)
             counts[CLASSES[int(number)], label] += count
         return counts

@@ -87,7 +87,7 @@ def test_the_draws_of_the_two_are_independent(few_and_many):
     """The same draws, paired as they come, would cancel out and make any difference certain."""
     few, _ = few_and_many
     found = compare(few, few)
-    values = draws(few[0].believe(few[2].standing().tally))
+    values = draws(few[0].believe(few[2].state().tally))
     for d in found.groups:
         g = few[0].pool.group_names.index(d.name)
         wide = d.difference.high - d.difference.low

@@ -167,10 +167,10 @@ def test_every_number_of_the_page_is_in_its_json(report: Report, tmp_path: Path)
 
 
 def test_the_decision_says_how_votes_became_labels(labelled: Crowd) -> None:
-    standing, belief, verdict = assess_now(labelled.work, labelled.ledger)
+    state, belief, verdict = assess_now(labelled.work, labelled.ledger)
     published = json.loads(
         decision(
-            labelled.work, labelled.header, standing, belief, verdict, kind="stop", reason="by hand"
+            labelled.work, labelled.header, state, belief, verdict, kind="stop", reason="by hand"
         )
     )
     assert published["annotation"] == {
@@ -242,7 +242,7 @@ def test_an_item_with_some_of_its_votes_is_labelled_and_nothing_else(tmp_path: P
     one.turn()
     fates = report_of(one).items
     assert (fates.labelled, fates.skipped, fates.gold) == (4, 0, None)
-    assert fates.queued == one.ledger.standing().claims - 4
+    assert fates.queued == one.ledger.state().claims - 4
     assert fates.labelled + fates.queued + fates.unclaimed == 30
 
 

@@ -41,9 +41,9 @@ def test_its_numbers_are_those_of_the_posterior(tmp_path):
 
 def test_the_decision_says_the_same_of_every_group(tmp_path):
     one = at_work(tmp_path, 30, **OPEN)
-    standing, belief, verdict = assess_now(one.work, one.ledger)
+    state, belief, verdict = assess_now(one.work, one.ledger)
     published = json.loads(
-        decision(one.work, one.header, standing, belief, verdict, kind="stop", reason="by hand")
+        decision(one.work, one.header, state, belief, verdict, kind="stop", reason="by hand")
     )
     shown = as_json(report_of(one))["groups"]
     for said, group in zip(published["groups"], shown, strict=True):

@@ -22,7 +22,7 @@ def curve_of(one: AtWork) -> Reliability:
     found = reliability(
         one.work,
         belief,
-        one.ledger.standing().tally,
+        one.ledger.state().tally,
         [load(text) for text in one.ledger.every_record()],
     )
     assert found is not None

@@ -25,7 +25,7 @@ from worker.report import making
 from worker.report.index import entries
 from worker.report.scheduled import due, reports_folder
 from worker.service.context import INDEX, QUEUE, Context
-from worker.store import Header, MemoryLedger, Standing
+from worker.store import Header, MemoryLedger, State
 from worker.store.settings import Settings
 from worker.watcher import AGAIN_S, look_around, tend
 
@@ -80,8 +80,8 @@ def planned(small: Header, assessment: str, hours: float, **parts: Any) -> Heade
 
 
 def due_now(context: Context, header: Header) -> int | None:
-    standing = context.ledger(header.assessment).standing()
-    slot = due(stored_plan(header.plan), header, standing, datetime.now(UTC))
+    state = context.ledger(header.assessment).state()
+    slot = due(stored_plan(header.plan), header, state, datetime.now(UTC))
     return None if slot is None else slot.number
 
 
@@ -92,7 +92,7 @@ def files(folder: Path) -> list[str]:
 def watch_and_work(context: Context, assessment: str, now: float | None = None) -> None:
     """One round of the watcher, and a worker that does what it asked for."""
     ledger = context.ledger(assessment)
-    tend(context, ledger, ledger.standing(), now or time.time())
+    tend(context, ledger, ledger.state(), now or time.time())
     jobs.work(context, burst=True)
 
 
@@ -211,11 +211,11 @@ def test_a_job_that_rq_lost_is_asked_for_again(context, begin, queue):
     header = begin(1.2, report=HOURLY)
     ledger, now = context.ledger(header.assessment), time.time()
     for _ in range(3):
-        tend(context, ledger, ledger.standing(), now)
+        tend(context, ledger, ledger.state(), now)
     (job,) = queue.job_ids
     assert job.startswith(f"report-{header.assessment}-{due_now(context, header)}")
     context.jobs.delete(queue.key)
-    tend(context, ledger, ledger.standing(), now + AGAIN_S)
+    tend(context, ledger, ledger.state(), now + AGAIN_S)
     assert len(queue) == 1
 
 
@@ -271,7 +271,7 @@ def test_whatever_watchers_and_workers_do_every_slot_is_made_at_most_once_and_th
     now, asked, done = began + timedelta(minutes=30), [], []
 
     def looks() -> None:
-        slot = due(plan, header, ledger.standing(), now)
+        slot = due(plan, header, ledger.state(), now)
         if slot is not None:
             asked.append(slot.number)
 
@@ -294,5 +294,5 @@ def test_whatever_watchers_and_workers_do_every_slot_is_made_at_most_once_and_th
         works(number)
     assert len(done) == len(set(done))
     assert done == sorted(done)
-    so_far = Standing("running", 0, 0, {}, {}, {}, {}, 0, ledger.metadata())
+    so_far = State("running", 0, 0, {}, {}, {}, {}, 0, ledger.metadata())
     assert due(plan, header, so_far, now) is None

@@ -135,7 +135,7 @@ def assert_each_counted_once(
                 context, 0
             )  # a job that a dead server remembers is nudged past by the watcher
             time.sleep(0.5)
-            return sum(context.ledger(name).standing().tally.values()) >= len(said)
+            return sum(context.ledger(name).state().tally.values()) >= len(said)
 
         eventually(is_counted, PATIENCE_S)
         records = [load(text) for text in ledger.every_record()]

@@ -15,7 +15,7 @@ from tests.contract.ledgers import header_of
 from tests.contract.test_ledger import TestBeginning, TestNotices, TestStoredVersions
 from tests.contract.test_ledger_claims import TestClaims, TestDecisions, TestLease
 from tests.contract.test_ledger_commits import TestCommits
-from tests.contract.test_ledger_standing import TestStanding
+from tests.contract.test_ledger_state import TestState
 from tests.promises.world import Step, live_through, new_world, small_assessment
 from tests.scale.servers import Node, cluster, cluster_url, node
 from tests.worker.setup.test_moving import DECISION
@@ -34,7 +34,7 @@ __all__ = [
     "TestDecisions",
     "TestLease",
     "TestNotices",
-    "TestStanding",
+    "TestState",
     "TestStoredVersions",
 ]
 
@@ -181,7 +181,7 @@ def test_a_cluster_that_went_away_is_waited_for_as_a_single_server_is(
         for one in nodes:
             one.kill()
 
-        calls = (ledger.standing, ledger.metadata, lambda: ledger.move("running", "paused"))
+        calls = (ledger.state, ledger.metadata, lambda: ledger.move("running", "paused"))
         for call in calls * 2:
             with pytest.raises(RedisError):
                 call()

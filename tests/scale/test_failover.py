@@ -85,7 +85,7 @@ def test_what_a_lagging_replica_never_heard_of_is_neither_lost_nor_doubled(
             world.turn()
             label_one(world, n)
         world.settle()
-        assert world.ledger.standing().status == "stopped"
+        assert world.ledger.state().status == "stopped"
         assert_right(world)
 
 
@@ -144,7 +144,7 @@ def test_workers_go_on_with_the_promoted_replica_behind_the_same_address(tmp_pat
         promote(replica)
         # looked at before the workers find it, who read again what it lacks
         with connect(replica.url) as new:
-            heard = [sum(ValkeyLedger(new, name).standing().tally.values()) for name in names]
+            heard = [sum(ValkeyLedger(new, name).state().tally.values()) for name in names]
         assert max(heard) < 16  # something was lost
         address.move_to(replica)
         label_all(context, desks, names, 8)

@@ -61,7 +61,7 @@ def test_edits_after_label_studios_clock_was_ahead_are_seen_by_the_next_sweep(
     begun.desk.delete_annotation(ahead[0])
     a_sweep_later(begun)
     assert outcome_of(begun, ahead[1]) is None
-    assert sum(begun.ledger.standing().tally.values()) == 2
+    assert sum(begun.ledger.state().tally.values()) == 2
 
 
 def test_while_clocks_agree_nothing_is_counted_through(begun: Begun) -> None:

@@ -14,7 +14,7 @@ from worker.service.context import Context
 from worker.service.embedded import server
 from worker.service.logs import at_work
 from worker.setup.moving import pack
-from worker.store import Standing
+from worker.store import State
 from worker.store.settings import Settings
 from worker.watcher import look_around
 
@@ -72,9 +72,9 @@ def test_a_count_that_is_none_is_said_moves_nothing_and_disturbs_no_other(
     with pytest.raises(Unreadable, match=f"{count} is {wrong}, expected a whole number"):
         status_of(context, "bad")
     look_around(context, 0)
-    found = dict(context.each(lambda one: context.ledger(one).standing()))
+    found = dict(context.each(lambda one: context.ledger(one).state()))
     assert isinstance(found["bad"], Unreadable)
-    assert isinstance(found["well"], Standing)
+    assert isinstance(found["well"], State)
     before = well.ledger.revision()
     well.label()
     assert well.ledger.revision() == before + 1

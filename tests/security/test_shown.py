@@ -34,7 +34,7 @@ def begun(tmp_path: Path) -> Iterator[Begun]:
 
 
 def n_labels(begun: Begun) -> int:
-    return sum(begun.ledger.standing().tally.values())
+    return sum(begun.ledger.state().tally.values())
 
 
 def sweep(begun: Begun) -> None:
@@ -111,7 +111,7 @@ def test_nothing_is_decided_or_imported_while_the_labelling_configuration_is_ano
         begun.desk.annotate(task, "cat", 1)
         begun.turn()
     begun.turn()
-    assert begun.ledger.standing().status == "stopped"
+    assert begun.ledger.state().status == "stopped"
     assert n_labels(begun) == BUDGET
     assert doctor_says(begun) == []
     assert_replayed(begun)
@@ -123,7 +123,7 @@ def test_before_a_decision_every_answered_task_is_looked_at(begun: Begun) -> Non
     begun.desk.change_data(1, {"text": "something else"}, is_stamped=False)
     for _ in range(BUDGET - 1):
         begun.label()
-    assert begun.ledger.standing().status == "running"
+    assert begun.ledger.state().status == "running"
     assert n_labels(begun) == BUDGET - 1
 
 
@@ -133,7 +133,7 @@ def test_a_configuration_that_was_changed_unseen_is_found_before_a_decision(begu
     begun.desk.config = begun.desk.config.replace(*SWAPPED)
     for _ in range(BUDGET - 1):
         begun.label()
-    assert begun.ledger.standing().status == "running"
+    assert begun.ledger.state().status == "running"
     assert n_labels(begun) == 1
 
 
@@ -152,11 +152,11 @@ def test_it_can_be_stopped_by_hand_with_what_was_asked_before(begun: Begun) -> N
 def test_a_task_that_names_an_item_and_shows_another_one_is_not_taken_for_ours(
     begun: Begun,
 ) -> None:
-    standing = begun.ledger.standing()
+    state = begun.ledger.state()
     rows = begun.work.pool.rows_of(0)
-    row = next(r for r in rows if r not in {u.row for u in standing.unsettled.values()})
+    row = next(r for r in rows if r not in {u.row for u in state.unsettled.values()})
     item = begun.work.pool.item(row).item_id
     begun.desk.put([{"text": "something else", "item_id": item}])
     begun.turn()
     begun.turn()
-    assert item not in begun.ledger.standing().unsettled
+    assert item not in begun.ledger.state().unsettled

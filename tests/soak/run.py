@@ -141,10 +141,10 @@ def _tell(service: Service, people: People) -> None:
     while not people.over.wait(0.2):
         for project, trial in people.trials.items():
             with suppress(RedisError):
-                standing = service.context.ledger(trial.assessment).standing()
-                tasks = [task for u in standing.unsettled.values() for task in u.tasks]
+                state = service.context.ledger(trial.assessment).state()
+                tasks = [task for u in state.unsettled.values() for task in u.tasks]
                 people.newest[project] = max(tasks, default=0)
-                (people.open.add if standing.status == "running" else people.open.discard)(project)
+                (people.open.add if state.status == "running" else people.open.discard)(project)
 
 
 def _person(studio: LabelStudioServer) -> Annotator:
@@ -181,7 +181,7 @@ def _read_at(world: World, names: list[str]) -> dict[str, str]:
     """
     while True:
         try:
-            now = {name: world.service.context.ledger(name).standing() for name in names}
+            now = {name: world.service.context.ledger(name).state() for name in names}
             return {
                 k: s.metadata.get("polled_at", "") for k, s in now.items() if s.status == "running"
             }

@@ -104,7 +104,7 @@ def test_one_pauses_resumes_and_stops_with_the_keyboard_alone(
         raise AssertionError(f"Tab never comes to {wanted}")
 
     def status() -> str:
-        return begun.ledger.standing().status
+        return begun.ledger.state().status
 
     sign_in(chromium, url, begun.id)
     press("pause")

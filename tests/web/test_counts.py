@@ -58,8 +58,8 @@ def lived(begun: Begun) -> Begun:
 def test_labels_skips_and_given_up_items_agree_wherever_they_stand(
     lived: Begun, context: Context, url: str
 ) -> None:
-    standing, _, verdict = assess_now(lived.work, lived.ledger)
-    where = fates(lived.work, standing)
+    state, _, verdict = assess_now(lived.work, lived.ledger)
+    where = fates(lived.work, state)
     assert (where.labelled, where.skipped, where.rejected, where.deleted) == (4, 1, 1, 1)
     every = (
         where.labelled, where.queued, where.skipped, where.rejected, where.deleted,
@@ -74,7 +74,7 @@ def test_labels_skips_and_given_up_items_agree_wherever_they_stand(
     assert verdict.labels == status.labels == report.labels == report.items.labelled == seen.labels
     assert found["assay_labels_total"] == seen.groups["labelled"].sum() == 4
     assert status.retired == where.given_up == {"skipped": 1, "rejected": 1, "deleted": 1}
-    assert {state: told["items"][state] for state in where.given_up} == where.given_up
+    assert {fate: told["items"][fate] for fate in where.given_up} == where.given_up
     words = "1 deleted item, 1 rejected item, 1 skipped item"
     assert f"Given up, and counted as unlabelled: {words}." in status_text(status)
     assert f"{words}: given up, and counted as unlabelled" in html

@@ -41,7 +41,7 @@ def csrf_of(client: httpx.Client, assessment: str) -> str:
 
 
 def status(begun: Begun) -> str:
-    return begun.ledger.standing().status
+    return begun.ledger.state().status
 
 
 def test_on_loopback_everybody_reads_and_nobody_steers(url: str, begun: Begun) -> None:

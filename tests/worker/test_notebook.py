@@ -120,14 +120,14 @@ def test_the_numbers_of_the_groups_are_those_of_the_status(home: Home):
 
 
 def test_the_server_may_be_named_and_looking_changes_nothing(home: Home):
-    before = sorted(home.context.state.scan_iter()), home.context.ledger("small").standing()
+    before = sorted(home.context.state.scan_iter()), home.context.ledger("small").state()
 
     seen = worker.open("small", url=home.url)
 
     assert seen.revision == before[1].revision
     assert (
         sorted(home.context.state.scan_iter()),
-        home.context.ledger("small").standing(),
+        home.context.ledger("small").state(),
     ) == before
 
 

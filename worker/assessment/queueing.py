@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment.assessment import Assessment
-from worker.store import Standing, Unsettled
+from worker.store import State, Unsettled
 from worker.store.tally import tally_key
 
 # Who judged something within this time of the latest judgement is at work.
@@ -29,17 +29,17 @@ def n_active(authors: Mapping[str, int]) -> int:
     return max(1, len(active(authors)))
 
 
-def answered_enough(assessment: Assessment, standing: Standing) -> frozenset[str]:
+def answered_enough(assessment: Assessment, state: State) -> frozenset[str]:
     """Items that need no more votes, because their class is as sure as the plan asks for."""
     least = assessment.plan.annotation.item_confidence
     if least is None:
         return frozenset()
-    votes = assessment.votes(standing.tally)
+    votes = assessment.votes(state.tally)
     if votes is None:
         return frozenset()
     return frozenset(
         u.item
-        for u in standing.unsettled.values()
+        for u in state.unsettled.values()
         if u.state == "open"
         and u.outcome is not None
         and u.cell >= 0
@@ -49,7 +49,7 @@ def answered_enough(assessment: Assessment, standing: Standing) -> frozenset[str
 
 def n_missing(
     assessment: Assessment,
-    standing: Standing,
+    state: State,
     enough: frozenset[str] = frozenset(),
     late: frozenset[str] = frozenset(),
 ) -> int:
@@ -63,15 +63,13 @@ def n_missing(
     look_ahead = assessment.plan.queue.look_ahead
     per_item = assessment.rules.per_item
     if per_item == 1:
-        length = look_ahead * n_active(standing.authors)
-        return length - n_waiting(standing, but=frozenset(sorted(late)[: QUEUES_OF_LATE * length]))
+        length = look_ahead * n_active(state.authors)
+        return length - n_waiting(state, but=frozenset(sorted(late)[: QUEUES_OF_LATE * length]))
     but = enough | frozenset(sorted(late)[: QUEUES_OF_LATE * look_ahead])
     served = [
-        u
-        for u in standing.unsettled.values()
-        if u.state in ("intended", "open") and u.item not in but
+        u for u in state.unsettled.values() if u.state in ("intended", "open") and u.item not in but
     ]
-    return _missing_votes(served, active(standing.authors), look_ahead, per_item)
+    return _missing_votes(served, active(state.authors), look_ahead, per_item)
 
 
 def _missing_votes(
@@ -96,9 +94,7 @@ def _missing_votes(
     return max(look_ahead - shortest, -(-votes_short // min(per_item, n_people)))
 
 
-def n_waiting(
-    standing: Standing, *, in_pool: bool = False, but: frozenset[str] = frozenset()
-) -> int:
+def n_waiting(state: State, *, in_pool: bool = False, but: frozenset[str] = frozenset()) -> int:
     """Items that an annotator at work may be given next, where each is given to one person.
 
     Not counted is what would leave the queue empty for somebody though items are open: an item that
@@ -111,39 +107,39 @@ def n_waiting(
         in_pool: leave out the gold items.
         but: leave out these.
     """
-    answered = standing.metadata.get("latest_answered", -1)
+    answered = state.metadata.get("latest_answered", -1)
     waiting = [
         u
-        for u in standing.unsettled.values()
+        for u in state.unsettled.values()
         if (u.state == "intended" or (u.state == "open" and not u.asked))
         and not (in_pool and u.cell < 0)
         and u.item not in but
     ]
     passed_over = sum(u.claim < answered for u in waiting)
-    return len(waiting) - passed_over + min(passed_over, n_active(standing.authors))
+    return len(waiting) - passed_over + min(passed_over, n_active(state.authors))
 
 
-def n_unanswered(assessment: Assessment, standing: Standing) -> int:
+def n_unanswered(assessment: Assessment, state: State) -> int:
     """Items of the pool in the queue that count nothing yet: they are on the budget."""
     if assessment.rules.per_item == 1:
-        return n_waiting(standing, in_pool=True)
-    return int(pending_cells(assessment, standing).sum())
+        return n_waiting(state, in_pool=True)
+    return int(pending_cells(assessment, state).sum())
 
 
-def pending_cells(assessment: Assessment, standing: Standing) -> NDArray[np.int64]:
+def pending_cells(assessment: Assessment, state: State) -> NDArray[np.int64]:
     """(C,) claimed items of each cell that may still get a label and have none."""
     cells = [
         u.cell
-        for u in standing.unsettled.values()
+        for u in state.unsettled.values()
         if u.state in ("intended", "open") and u.outcome is None and u.cell >= 0
     ]
     return np.bincount(cells, minlength=len(assessment.pool.cell_size)).astype(np.int64)
 
 
-def unclaimed_cells(assessment: Assessment, standing: Standing) -> NDArray[np.int64]:
+def unclaimed_cells(assessment: Assessment, state: State) -> NDArray[np.int64]:
     """(C,) items of each cell that nobody claimed yet."""
     left = np.array(assessment.pool.cell_open, dtype=np.int64)
-    for cell, taken in standing.taken.items():
+    for cell, taken in state.taken.items():
         if cell >= 0:
             left[cell] -= taken
     return left

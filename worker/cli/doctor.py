@@ -196,7 +196,7 @@ def _webhook(header: Header, base: str) -> list[Finding]:
 def _of_assessment(context: Context, assessment: str) -> list[Finding]:
     ledger, found = context.ledger(assessment), []
     header = ledger.header()
-    metadata = ledger.standing().metadata
+    metadata = ledger.state().metadata
     if header is not None and (hooked := metadata.get("hooked")):
         found += _webhook(header, hooked.rpartition(" ")[0])
     if error := metadata.get("error", ""):

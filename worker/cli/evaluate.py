@@ -96,4 +96,4 @@ def _live(plan: Plan) -> Frequencies:
                 ]
             ) from error
         pool = reopen(header, context.settings.pools).pool
-        return collected(context.ledger(plan.assessment).standing().tally, pool)
+        return collected(context.ledger(plan.assessment).state().tally, pool)

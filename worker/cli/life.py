@@ -138,7 +138,7 @@ def bring(file: Path, pool: Path | None, as_json: bool) -> None:
 
     with context_here() as context:
         header = take_over(context, file, pool)
-        status = context.ledger(header.assessment).standing().status
+        status = context.ledger(header.assessment).state().status
     more = f" `assay resume {header.assessment}` goes on with it." if status == "paused" else ""
     show(
         {"assessment": header.assessment, "project": header.project, "status": status},

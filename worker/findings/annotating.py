@@ -8,14 +8,14 @@ from typing import Any
 
 from worker.assessment import Assessment
 from worker.assessment.queueing import answered_enough
-from worker.store import Ledger, Standing
+from worker.store import Ledger, State
 from worker.store.tally import read_tally_key
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
-def annotation_of(work: Assessment, standing: Standing) -> dict[str, Any]:
+def annotation_of(work: Assessment, state: State) -> dict[str, Any]:
     """The rule, how many people it asks of an item, and how many gold items were answered."""
     rules = work.rules
     return {
@@ -23,33 +23,33 @@ def annotation_of(work: Assessment, standing: Standing) -> dict[str, Any]:
         "per_item": rules.per_item,
         "per_item_max": rules.per_item_max,
         "item_confidence": work.plan.annotation.item_confidence,
-        "gold_answered": gold_answered(work, standing),
+        "gold_answered": gold_answered(work, state),
     }
 
 
-def gold_answered(work: Assessment, standing: Standing) -> int | None:
+def gold_answered(work: Assessment, state: State) -> int | None:
     """How many gold items have an outcome; None if the plan has no gold items."""
     if work.plan.annotation.gold is None:
         return None
-    return sum(n for key, n in standing.tally.items() if read_tally_key(key).cell < 0)
+    return sum(n for key, n in state.tally.items() if read_tally_key(key).cell < 0)
 
 
-def waiting_votes(work: Assessment, ledger: Ledger, standing: Standing) -> dict[int, int]:
+def waiting_votes(work: Assessment, ledger: Ledger, state: State) -> dict[int, int]:
     """Number of the next vote (2, 3, ...) -> items of the pool in the queue that wait for it.
 
     Answers that could not be read are no votes. Empty where one person judges an item, and when
     the queue is closed.
     """
-    if work.rules.per_item == 1 or standing.status == "stopped":
+    if work.rules.per_item == 1 or state.status == "stopped":
         return {}
     answers: Counter[str] = Counter()
     for _, given, _, item in ledger.tasks().values():
         answers[item] += given
     answers.subtract(str(why["item"]) for why in ledger.rejected().values())
-    enough = answered_enough(work, standing)
+    enough = answered_enough(work, state)
     found = Counter(
         answers[u.item] + 1
-        for u in standing.unsettled.values()
+        for u in state.unsettled.values()
         if u.state == "open" and u.cell >= 0 and u.item not in enough and answers[u.item] > 0
     )
     return dict(sorted(found.items()))

@@ -20,7 +20,7 @@ from worker.findings.ranks import group_ranks
 from worker.findings.rivals import models_of
 from worker.findings.wording import finding, guarantee_means, headline, headline_by_hand
 from worker.plan import Plan
-from worker.store import Header, Ledger, Standing
+from worker.store import Header, Ledger, State
 
 VERSION = 1
 Since = Literal["confirmed", "weakened", "overturned"]
@@ -29,7 +29,7 @@ Since = Literal["confirmed", "weakened", "overturned"]
 def decision(
     assessment: Assessment,
     header: Header,
-    standing: Standing,
+    state: State,
     belief: Belief,
     verdict: Verdict,
     *,
@@ -46,12 +46,12 @@ def decision(
     """
     plan = assessment.plan
     say = headline_by_hand if reason == "by hand" else headline
-    among, listed, of_models = among_rows(assessment, belief, standing)
+    among, listed, of_models = among_rows(assessment, belief, state)
     text = say(assessment, belief, verdict, among)
     if since is not None:
         text = f"Later labels: the finding is {since}. {text}"
     found = group_ranks(belief)
-    items = fates(assessment, standing)
+    items = fates(assessment, state)
     body: dict[str, Any] = {
         "version": VERSION,
         "assessment": header.assessment,
@@ -74,18 +74,18 @@ def decision(
         "labels": verdict.labels,
         "pool_items": assessment.pool.n_items,
         "known": known_of(assessment),
-        "claims": standing.claims,
-        "annotators": len(standing.authors),
-        "annotation": annotation_of(assessment, standing),
-        "rejected": standing.n_rejected,
+        "claims": state.claims,
+        "annotators": len(state.authors),
+        "annotation": annotation_of(assessment, state),
+        "rejected": state.n_rejected,
         "skipped_items": items.skipped,
         "rejected_items": items.rejected,
         "deleted_items": items.deleted,
-        "groups": group_rows(assessment, belief, standing, found),
+        "groups": group_rows(assessment, belief, state, found),
         "evaluation": evaluation_of(assessment, belief),
-        "continues": continues_of(assessment, belief, standing.tally),
+        "continues": continues_of(assessment, belief, state.tally),
         "overall": overall_row(assessment, belief),
-        "revision": standing.revision,
+        "revision": state.revision,
         "seed": plan.seed,
         "strategy": plan.strategy,
         "prior": plan.prior.model_dump(mode="json"),

@@ -19,7 +19,7 @@ from worker.core.posterior.summary import interval, mean, whole
 from worker.core.stopping.rule import Verdict
 from worker.core.stopping.shortlist import Shortlist
 from worker.findings.ranks import GroupRanks
-from worker.store import Standing
+from worker.store import State
 
 # Metrics whose groups may have no error at all, or have missed none: of who is the best of them the
 # prior decides, and probabilities of .6 came true in .1 to .4 (`make calibration`). So at both
@@ -56,7 +56,7 @@ def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
 
 
 def group_rows(
-    assessment: Assessment, belief: Belief, standing: Standing, found: GroupRanks
+    assessment: Assessment, belief: Belief, state: State, found: GroupRanks
 ) -> list[dict[str, Any]]:
     """All that is said of every group: `groups`, its place among all, and its band if it has one.
 
@@ -70,20 +70,20 @@ def group_rows(
         for row, place, band in zip(
             groups(assessment, belief),
             _places(assessment, found),
-            _bands(assessment, belief, standing),
+            _bands(assessment, belief, state),
             strict=False,  # differences have no rows
         )
     ]
 
 
 def among_rows(
-    assessment: Assessment, belief: Belief, standing: Standing
+    assessment: Assessment, belief: Belief, state: State
 ) -> tuple[tuple[Shortlist, ...], dict[str, Any] | None, list[dict[str, Any]]]:
     """The fewest groups that surely have the answer among them, as they are and for JSON.
 
     A row, None where none is looked for; of several models a row each, with the model's name.
     """
-    found = assessment.shortlists(belief, unclaimed_cells(assessment, standing))
+    found = assessment.shortlists(belief, unclaimed_cells(assessment, state))
     if assessment.several is not None:
         models = assessment.several.models
         rows = [
@@ -181,14 +181,12 @@ def _places(assessment: Assessment, found: GroupRanks) -> list[dict[str, float |
     return [dict(zip(names, map(rounded, row), strict=True)) for row in np.column_stack(columns)]
 
 
-def _bands(
-    assessment: Assessment, belief: Belief, standing: Standing
-) -> list[dict[str, float | None]]:
+def _bands(assessment: Assessment, belief: Belief, state: State) -> list[dict[str, float | None]]:
     """What holds of each group's value at any time, if that is what the plan asks for."""
     guard = assessment.guard
     if guard is None:
         return [{} for _ in assessment.group_names]
-    unknown = unlabelled(belief) - unclaimed_cells(assessment, standing)
+    unknown = unlabelled(belief) - unclaimed_cells(assessment, state)
     band = ends(belief, unknown, guard, *misses(belief, assessment.question, guard.miss))
     return [
         {"band_low": rounded(low), "band_high": rounded(high)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from worker.assessment import Assessment
 from worker.assessment.outcomes import n_labelled
-from worker.store import Standing
+from worker.store import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +39,29 @@ class Fates:
         return {state: n for state, n in states.items() if n}
 
 
-def fates(work: Assessment, standing: Standing) -> Fates:
+def fates(work: Assessment, state: State) -> Fates:
     """Count the items of the pool; gold items are outside of it."""
-    waiting = [u for u in standing.unsettled.values() if u.cell >= 0 and u.outcome is None]
+    waiting = [u for u in state.unsettled.values() if u.cell >= 0 and u.outcome is None]
     states = Counter(u.state for u in waiting)
     withdrawn = sum(u.state == "open" and not u.open_tasks for u in waiting)
     return Fates(
-        labelled=n_labelled(standing.tally),
+        labelled=n_labelled(state.tally),
         queued=states["intended"] + states["open"] - withdrawn,
         skipped=states["skipped"],
         rejected=states["rejected"],
         deleted=states["deleted"],
         withdrawn=withdrawn,
         unclaimed=int(work.pool.cell_open.sum())
-        - sum(n for cell, n in standing.taken.items() if cell >= 0),
+        - sum(n for cell, n in state.taken.items() if cell >= 0),
     )
 
 
-def open_tasks(standing: Standing) -> list[tuple[int, ...]]:
+def open_tasks(state: State) -> list[tuple[int, ...]]:
     """The tasks of each open item, which annotators may be given now.
 
     Gold items are open, too, and items that wait for more votes.
     """
-    return [u.open_tasks for u in standing.unsettled.values() if u.state == "open" and u.open_tasks]
+    return [u.open_tasks for u in state.unsettled.values() if u.state == "open" and u.open_tasks]
 
 
 def given_up_text(given_up: dict[str, int]) -> str:

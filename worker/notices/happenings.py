@@ -16,7 +16,7 @@ from worker.notices.messages import Event
 from worker.notices.stalls import since, stalls
 from worker.plan import Plan
 from worker.plan.report_part import seconds_of
-from worker.store import Ledger, Standing
+from worker.store import Ledger, State
 
 # Label Studio is restarted now and then; a turn that fails meanwhile is nobody's trouble.
 LASTS_S = 10.0
@@ -43,7 +43,7 @@ def note_decisions(ledger: Ledger, plan: Plan) -> None:
     ledger.set_metadata(noticed=len(texts), decided_at=stopped_at)
 
 
-def look_for_trouble(ledger: Ledger, plan: Plan, standing: Standing, now: float) -> None:
+def look_for_trouble(ledger: Ledger, plan: Plan, state: State, now: float) -> None:
     """Put failures and stalls into the outbox; the watcher asks in every round.
 
     Args:
@@ -51,13 +51,13 @@ def look_for_trouble(ledger: Ledger, plan: Plan, standing: Standing, now: float)
     """
     if not plan.notify:
         return
-    metadata = standing.metadata
+    metadata = state.metadata
     errors = [text for text in (metadata.get("error"), metadata.get("report_error")) if text]
     failing_since = since(ledger, metadata, "failing_since", bool(errors), now)
     if failing_since is not None and now - failing_since >= LASTS_S:
         for text in errors:
-            outbox.put(ledger, plan, _failure(text, failing_since, standing.revision, now))
-    for event in stalls(ledger, standing, seconds_of(plan.stall_after) or 0, now):
+            outbox.put(ledger, plan, _failure(text, failing_since, state.revision, now))
+    for event in stalls(ledger, state, seconds_of(plan.stall_after) or 0, now):
         outbox.put(ledger, plan, event)
 
 

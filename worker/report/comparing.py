@@ -180,19 +180,19 @@ def _asked(work: Assessment) -> str:
 
 
 def _side(work: Assessment, header: Header, ledger: Ledger) -> tuple[Side, Belief]:
-    standing, belief, verdict = assess_now(work, ledger)
+    state, belief, verdict = assess_now(work, ledger)
     decisions = [json.loads(text) for text in ledger.decisions()]
     stop = next((d for d in reversed(decisions) if d["kind"] == "stop"), None)
     side = Side(
         assessment=header.assessment,
         title=work.plan.label_studio.title or header.assessment,
-        status=standing.status,
+        status=state.status,
         text=stop["text"]
-        if stop and standing.status == "stopped"
+        if stop and state.status == "stopped"
         else headline(work, belief, verdict),
         labels=verdict.labels,
         pool_items=work.pool.n_items,
-        revision=standing.revision,
+        revision=state.revision,
         plan_hash=header.plan_hash,
         pool_hash=header.pool_hash,
     )

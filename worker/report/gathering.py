@@ -62,28 +62,28 @@ def gather(
         now: the moment of the report; None for this one.
     """
     now = (now or datetime.now(UTC)).astimezone(ZoneInfo(work.plan.report.timezone))
-    standing, records = taken_together(ledger)
-    belief, verdict = seen_in(work, standing)
+    state, records = taken_together(ledger)
+    belief, verdict = seen_in(work, state)
     decisions = [json.loads(text) for text in ledger.decisions()]
     stop = next((d for d in reversed(decisions) if d["kind"] == "stop"), None)
-    is_stopped = standing.status == "stopped" and stop is not None
-    left = to_be_had(work, standing)
+    is_stopped = state.status == "stopped" and stop is not None
+    left = to_be_had(work, state)
     ahead = None
     if not is_stopped and verdict.reason == "open":
         ahead = forecast(work, belief, verdict, left, label_times(records), now)
     found, in_all = group_ranks(belief), overall(work, belief)
-    groups = _groups(work, belief, group_rows(work, belief, standing, found), verdict)
+    groups = _groups(work, belief, group_rows(work, belief, state, found), verdict)
     said = finding(work, belief, verdict)
-    among, listed, of_models = among_rows(work, belief, standing)
+    among, listed, of_models = among_rows(work, belief, state)
     now_said = headline(work, belief, verdict, among)
-    curve = reliability(work, belief, standing.tally, records)
-    above, apart = families(work, belief, standing.tally, records)
-    fates = items(work, ledger, standing)
-    names_of = called(records, map(int, standing.authors), names)
-    votes = inferred(work, standing.tally)
-    people = annotators(work, standing.tally, records, names_of)
+    curve = reliability(work, belief, state.tally, records)
+    above, apart = families(work, belief, state.tally, records)
+    fates = items(work, ledger, state)
+    names_of = called(records, map(int, state.authors), names)
+    votes = inferred(work, state.tally)
+    people = annotators(work, state.tally, records, names_of)
     agreed = agreement(work, records)
-    far, in_words = _judged(work, belief, standing.tally)
+    far, in_words = _judged(work, belief, state.tally)
     pairs = sorted(pair_rows(work, verdict), key=lambda p: max(p["below"], p["within"], p["above"]))
     plan = work.plan
     is_of_differences = work.several is not None and bool(work.several.asked)
@@ -93,8 +93,8 @@ def gather(
         title=plan.label_studio.title or header.assessment,
         made_at=now.astimezone(UTC).isoformat(timespec="seconds"),
         started_at=header.started_at,
-        revision=standing.revision,
-        status=standing.status,
+        revision=state.revision,
+        status=state.status,
         text=_text(stop if is_stopped else None, now_said, ahead, decisions),
         is_enough=verdict.reason == "answered"
         or (verdict.reason == "exhausted" and verdict.certain),
@@ -115,7 +115,7 @@ def gather(
         top=work.question.top,
         labels=verdict.labels,
         pool_items=work.pool.n_items,
-        progress=tuple(progress(work, standing.tally, verdict, said)),
+        progress=tuple(progress(work, state.tally, verdict, said)),
         progress_name=progress_name(work),
         progress_target=work.rule.confidence or work.rule.target,
         progress_is_share=work.rule.confidence is not None,
@@ -131,7 +131,7 @@ def gather(
         annotators=people,
         items=fates,
         rejected=rejected(ledger),
-        n_rejected=standing.n_rejected,
+        n_rejected=state.n_rejected,
         decisions=tuple(_in_short(d) for d in decisions),
         reproduce=_reproduce(work, header),
         glossary=glossary(work, _terms(curve, fates, agreed, people)),
@@ -146,7 +146,7 @@ def gather(
         parents=above,
         parents_are=_parents_are(work.plan),
         apart=apart,
-        then_and_now=continuation(work, belief, standing.tally),
+        then_and_now=continuation(work, belief, state.tally),
         models=None
         if work.several is None
         else models_of(work.several, belief, verdict, of_models),

@@ -16,7 +16,7 @@ from worker.findings.item_classes import likeliest_classes
 from worker.report.contents import Items, Rejected
 from worker.report.contents_people import Annotator
 from worker.report.votes import GoldVotes, gold_votes, inferred, qualities
-from worker.store import Ledger, Standing
+from worker.store import Ledger, State
 from worker.store.records import Record
 from worker.store.rules import votes_of
 
@@ -107,12 +107,12 @@ def annotators(
     return tuple(found)
 
 
-def items(work: Assessment, ledger: Ledger, standing: Standing) -> Items:
+def items(work: Assessment, ledger: Ledger, state: State) -> Items:
     """How many items of the pool are where, and how many gold items were answered."""
     return Items(
-        **asdict(fates(work, standing)),
+        **asdict(fates(work, state)),
         foreign_tasks=sum(not item for *_, item in ledger.tasks().values()),
-        gold=gold_answered(work, standing),
+        gold=gold_answered(work, state),
     )
 
 

@@ -22,7 +22,7 @@ from worker.core.stopping.schedule import POINTS
 from worker.findings.wording import finding
 from worker.formats import probability
 from worker.report.contents import Changes, Forecast, Group, Moved, Point
-from worker.store import Standing
+from worker.store import State
 
 N_POINTS = 16
 # Of votes that contradict each other, where each point infers twice, and of many groups.
@@ -90,9 +90,9 @@ def pace(times_us: Sequence[int], now: datetime) -> float | None:
     return round(recent / hours, 6) if recent else None
 
 
-def to_be_had(work: Assessment, standing: Standing) -> int:
+def to_be_had(work: Assessment, state: State) -> int:
     """Items that can still get a label that tells something: never claimed, or open."""
-    return work.n_helpful(unclaimed_cells(work, standing) + pending_cells(work, standing))
+    return work.n_helpful(unclaimed_cells(work, state) + pending_cells(work, state))
 
 
 def forecast(

@@ -10,7 +10,7 @@ from worker.plan import Plan, stored_plan
 from worker.plan.fields import beside
 from worker.report.slots import Slot, slot_of
 from worker.service.context import REPORT_TIMEOUT_S, Context
-from worker.store import Header, Standing
+from worker.store import Header, State
 from worker.store.metadata import Metadata
 
 # Longer than the job may run, so that two never write the report of one slot at the same time.
@@ -34,20 +34,20 @@ def reports_folder(context: Context, header: Header) -> Path:
         raise PlanError([f"report.to: {error}"], f"the plan of {header.assessment}") from error
 
 
-def due(plan: Plan, header: Header, standing: Standing, now: datetime) -> Slot | None:
+def due(plan: Plan, header: Header, state: State, now: datetime) -> Slot | None:
     """The slot that lacks its report now; None if there is none, or somebody is at it.
 
     While it is open, the latest one of the schedule; once it is decided, the moment of that.
     """
-    if plan.report.every is None or is_claimed(standing.metadata, now.timestamp()):
+    if plan.report.every is None or is_claimed(state.metadata, now.timestamp()):
         return None
-    if standing.status == "stopped":
-        decided_at = standing.metadata.get("decided_at")
+    if state.status == "stopped":
+        decided_at = state.metadata.get("decided_at")
         slot = Slot(int(datetime.fromisoformat(decided_at).timestamp())) if decided_at else None
     else:
         began_at = datetime.fromisoformat(header.started_at)
         slot = slot_of(plan.report.every, began_at, now, plan.report.timezone)
-    done = latest_done(standing.metadata, now.timestamp())
+    done = latest_done(state.metadata, now.timestamp())
     return None if slot is None or slot.number <= done else slot
 
 

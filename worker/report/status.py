@@ -111,19 +111,19 @@ def _status_of(context: Context, assessment: str, work: Assessment | None) -> St
     header = context.header(assessment)
     ledger = context.ledger(assessment)
     work = work or reopen(header, context.settings.pools)
-    standing, belief, verdict = assess_now(work, ledger)
-    among, listed, of_models = among_rows(work, belief, standing)
+    state, belief, verdict = assess_now(work, ledger)
+    among, listed, of_models = among_rows(work, belief, state)
     decisions = ledger.decisions()
-    published = [json.loads(text) for text in decisions] if standing.status == "stopped" else []
+    published = [json.loads(text) for text in decisions] if state.status == "stopped" else []
     stop = next((d for d in reversed(published) if d["kind"] == "stop"), None)
     review = published[-1] if published and published[-1]["kind"] == "review" else None
     ahead = ""
     if stop is None and verdict.reason == "open":
-        left = to_be_had(work, standing)
+        left = to_be_had(work, state)
         ahead = forecast(work, belief, verdict, left, (), datetime.now(UTC)).text
     return Status(
         header=header,
-        status=standing.status,
+        status=state.status,
         text=stop["text"] if stop else headline(work, belief, verdict, among),
         ahead=ahead,
         labels=verdict.labels,
@@ -131,12 +131,12 @@ def _status_of(context: Context, assessment: str, work: Assessment | None) -> St
         confidence=verdict.confidence,
         value=verdict.value,
         shortlist=listed,
-        claims=standing.claims,
-        open_items=len(open_tasks(standing)),
-        retired=fates(work, standing).given_up,
+        claims=state.claims,
+        open_items=len(open_tasks(state)),
+        retired=fates(work, state).given_up,
         rejected=ledger.rejected(),
-        annotators=len(standing.authors),
-        revision=standing.revision,
+        annotators=len(state.authors),
+        revision=state.revision,
         metric=work.plan.metric,
         which=work.question.which,
         groups=groups(work, belief),
@@ -146,12 +146,12 @@ def _status_of(context: Context, assessment: str, work: Assessment | None) -> St
         decision=stop,
         review=review,
         foreign_tasks=sum(not item for *_, item in ledger.tasks().values()),
-        labelling=labelling_text(standing.metadata),
-        polled_at=standing.metadata.get("polled_at"),
-        error=standing.metadata.get("error", ""),
-        report_error=standing.metadata.get("report_error", ""),
+        labelling=labelling_text(state.metadata),
+        polled_at=state.metadata.get("polled_at"),
+        error=state.metadata.get("error", ""),
+        report_error=state.metadata.get("report_error", ""),
         undelivered=tuple(f"{n.event.id}: {n.error}" for n in given_up(ledger)),
-        annotation=annotation_of(work, standing),
-        waiting=waiting_votes(work, ledger, standing),
-        continues=continues_of(work, belief, standing.tally),
+        annotation=annotation_of(work, state),
+        waiting=waiting_votes(work, ledger, state),
+        continues=continues_of(work, belief, state.tally),
     )

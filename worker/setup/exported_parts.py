@@ -22,7 +22,7 @@ from worker.plan.model import assessment_id
 from worker.plan.notify_part import EventKind
 from worker.store.contract import MOST
 from worker.store.metadata import METADATA
-from worker.store.records import State
+from worker.store.records import RecordState
 
 # Here as text, there as numbers.
 _WholeText = Annotated[int, Field(ge=0, lt=MOST)]
@@ -170,7 +170,7 @@ class _Open(BaseModel):
     cell: Annotated[StrictInt, Field(ge=-1, lt=MOST)]
     row: _Whole
     claim: _Whole
-    state: State
+    state: RecordState
     tasks: list[_Whole]
     open: list[_Whole]
     asked: list[StrictInt]

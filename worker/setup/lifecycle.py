@@ -39,8 +39,8 @@ def resume(context: Context, assessment: str, more: int) -> None:
     if ledger.move("paused", "running"):
         context.wake(assessment)
         return
-    standing, _, verdict = assess_now(work, ledger)
-    if standing.status != "stopped":
+    state, _, verdict = assess_now(work, ledger)
+    if state.status != "stopped":
         raise _wrong(context, assessment, "resumed", "paused or stopped")
     # Before the move: a turn in between must not stop it again at once.
     ledger.set_metadata(resume_until=verdict.labels + more)
@@ -55,23 +55,23 @@ def stop(context: Context, assessment: str) -> None:
     ledger = context.ledger(assessment)
     work = reopen(header, context.settings.pools)
     for _ in range(10):
-        standing, belief, verdict = assess_now(work, ledger)
-        if standing.status not in ("running", "paused"):
+        state, belief, verdict = assess_now(work, ledger)
+        if state.status not in ("running", "paused"):
             raise _wrong(context, assessment, "stopped", "running or paused")
-        text = decision(work, header, standing, belief, verdict, kind="stop", reason="by hand")
-        if ledger.publish(standing.revision, text, stops=True):
+        text = decision(work, header, state, belief, verdict, kind="stop", reason="by hand")
+        if ledger.publish(state.revision, text, stops=True):
             break
     else:
-        if not is_decided(ledger, standing.revision):
+        if not is_decided(ledger, state.revision):
             raise WrongMoment(
                 f"{assessment} got a label each time before its decision was worked out; nothing "
                 "was stopped. Let the annotators wait for a moment and say it again."
             )
         # A resume without new labels: this revision has a decision.
-        ledger.move(standing.status, "stopped")
+        ledger.move(state.status, "stopped")
     context.wake(assessment)
 
 
 def _wrong(context: Context, assessment: str, wish: str, needed: str) -> WrongMoment:
-    status = context.ledger(assessment).standing().status
+    status = context.ledger(assessment).state().status
     return WrongMoment(f"{assessment} is {status}; only one that is {needed} can be {wish}.")

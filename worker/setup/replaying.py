@@ -58,7 +58,7 @@ def replay(assessment: Assessment, ledger: Ledger, desk: Desk) -> Replay:
     judgements, twice = _judgements_in_label_studio(assessment, ledger, desk)
     rebuilt = _tally_of(assessment, judgements, claims)
     records = {record.item: record for record in map(load, ledger.every_record())}
-    kept = dict(ledger.standing().tally)
+    kept = dict(ledger.state().tally)
     differences = {
         key: (rebuilt.get(key, 0), kept.get(key, 0))
         for key in rebuilt.keys() | kept.keys()
@@ -169,18 +169,18 @@ def _apply(tally: Counter[str], change: dict[str, Any], record: Record) -> None:
 
 def _is_decision_repeated(assessment: Assessment, ledger: Ledger) -> bool | None:
     decisions = ledger.decisions()
-    standing = ledger.standing()
+    state = ledger.state()
     if not decisions:
         return None
     latest = json.loads(decisions[-1])
-    if latest["revision"] != standing.revision:
+    if latest["revision"] != state.revision:
         return None
-    unclaimed = unclaimed_cells(assessment, standing)
-    belief = assessment.believe(standing.tally)
-    verdict = assessment.decide(belief, 0, assessment.earlier(standing.tally), unclaimed)
+    unclaimed = unclaimed_cells(assessment, state)
+    belief = assessment.believe(state.tally)
+    verdict = assessment.decide(belief, 0, assessment.earlier(state.tally), unclaimed)
     chosen = [assessment.group_names[g] for g in verdict.chosen]
     # The width of a guaranteed band depends on what was claimed, which a resume may change.
-    is_comparable = assessment.guard is None or latest["claims"] == standing.claims
+    is_comparable = assessment.guard is None or latest["claims"] == state.claims
     return bool(
         chosen == latest["chosen"]
         and verdict.confidence == latest["confidence"]
@@ -198,13 +198,13 @@ def export(
     """
     header = ledger.header()
     assert header is not None, "only an assessment that was started is exported"
-    standing = ledger.standing()
+    state = ledger.state()
     return {
         "version": VERSION,
         "header": json.loads(header.dump()),
-        "status": standing.status,
-        "revision": standing.revision,
-        "tally": dict(standing.tally),
+        "status": state.status,
+        "revision": state.revision,
+        "tally": dict(state.tally),
         "records": [json.loads(text) for text in ledger.every_record()],
         "choices": ledger.choices(),
         "changes": ledger.changes(),

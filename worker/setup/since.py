@@ -88,9 +88,9 @@ def on_server(context: Context, assessment: str) -> Earlier:
     """An assessment of this server, as it stands now."""
     header, ledger = context.header(assessment), context.ledger(assessment)
     work = reopen(header, context.settings.pools)
-    standing, records = taken_together(ledger)
+    state, records = taken_together(ledger)
     items = labelled_items(work, records)
-    return Earlier(work, standing.tally, items, standing.status, _text(ledger.decisions()))
+    return Earlier(work, state.tally, items, state.status, _text(ledger.decisions()))
 
 
 def exported(file: Path, pools: Path) -> Earlier:

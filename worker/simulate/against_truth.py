@@ -21,7 +21,7 @@ from worker.findings.evidence import group_rows, overall_row, pair_rows
 from worker.findings.ranks import GroupRanks, group_ranks
 from worker.findings.rivals import models_of
 from worker.simulate.findings import is_among, is_least_right, true_region
-from worker.store import Standing
+from worker.store import State
 
 Floats = NDArray[np.float64]
 Json = Mapping[str, Any]
@@ -81,8 +81,8 @@ class Found:
         known = self.work.pool.known
         own = counts if known is None else counts - known.n_items
         taken = dict(enumerate(own.astype(int).tolist())) if self.work.guard is not None else {}
-        standing = Standing("running", 0, 0, {}, taken, {}, {}, 0)
-        return group_rows(self.work, self.belief, standing, self.places)
+        state = State("running", 0, 0, {}, taken, {}, {}, 0)
+        return group_rows(self.work, self.belief, state, self.places)
 
     @cached_property
     def models(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from worker.store.contract import (
     Header,
     Ledger,
     LedgerError,
-    Standing,
+    State,
     Unsettled,
 )
 from worker.store.memory import MemoryLedger
@@ -22,7 +22,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "MemoryLedger",
-    "Standing",
+    "State",
     "Unsettled",
     "ValkeyLedger",
 ]

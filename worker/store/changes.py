@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Literal
 
-from worker.store.records import Record, State, dump
+from worker.store.records import Record, RecordState, dump
 from worker.store.rules import Rules
 from worker.store.tally import tally_key
 
@@ -32,7 +32,7 @@ class Change:
     note: str = field(default="")  # for the log, when the outcome changed
 
 
-def open_note(record: Record, state: State) -> str:
+def open_note(record: Record, state: RecordState) -> str:
     """What the list of unsettled items holds of one: enough to choose and to recover."""
     return json.dumps(
         {

@@ -17,7 +17,7 @@ from worker.store.changes import Change
 from worker.store.lease import LeaseStore
 from worker.store.metadata import Metadata
 from worker.store.outbox import OutboxStore
-from worker.store.records import State
+from worker.store.records import RecordState
 
 VERSION = 1
 # Whole numbers below it are exact in Lua and in JSON.
@@ -84,7 +84,7 @@ class Unsettled:
     cell: int
     row: int
     claim: int
-    state: State
+    state: RecordState
     tasks: tuple[int, ...]
     open_tasks: tuple[int, ...]  # those that Label Studio still serves
     asked: tuple[int, ...]  # who answered or skipped it
@@ -105,7 +105,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class State:
     """One consistent picture of an assessment."""
 
     status: Status
@@ -134,14 +134,14 @@ class StateStore(Protocol):
     def header(self) -> Header | None:
         """The header, or None if there is no such assessment."""
 
-    def standing(self) -> Standing:
+    def state(self) -> State:
         """Everything that one turn of the loop needs, as of one moment."""
 
     def revision(self) -> int:
-        """The revision alone (it is in `standing` too)."""
+        """The revision alone (it is in `state` too)."""
 
     def metadata(self) -> Metadata:
-        """The small facts alone (they are in `standing` too)."""
+        """The small facts alone (they are in `state` too)."""
 
     def next_reading(self) -> int:
         """A number that grows with every reading of Label Studio."""

@@ -14,7 +14,7 @@ from worker.store.contract import (
     AlreadyStarted,
     Claim,
     Header,
-    Standing,
+    State,
     Status,
     Stored,
     task_from,
@@ -54,9 +54,9 @@ class MemoryLedger:
     def header(self) -> Header | None:
         return None if self._header is None else Header.load(self._header)
 
-    def standing(self) -> Standing:
+    def state(self) -> State:
         with self._lock:
-            return Standing(
+            return State(
                 status=self._status,
                 revision=self._revision,
                 claims=self._claims,

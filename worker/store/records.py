@@ -18,7 +18,7 @@ VERSION = 1
 # Clocks of two machines differ by less. A moment further ahead comes from one that was wrong.
 CLOCKS_US = 60_000_000
 
-State = Literal["intended", "open", "labelled", "skipped", "rejected", "deleted"]
+RecordState = Literal["intended", "open", "labelled", "skipped", "rejected", "deleted"]
 
 
 class NewerRecord(AssayError):
@@ -52,7 +52,7 @@ class Record:
     was_deleted: bool = False
     outcome: str | None = None
 
-    def state(self, rules: Rules) -> State:
+    def state(self, rules: Rules) -> RecordState:
         """Where the item is on its way; it may have an outcome before it is `labelled`."""
         judgements = self.judgements()
         if rules.is_settled(votes_of(judgements), self.outcome):

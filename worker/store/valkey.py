@@ -19,7 +19,7 @@ from worker.store.contract import (
     AlreadyStarted,
     Claim,
     Header,
-    Standing,
+    State,
     Status,
     Stored,
     task_from,
@@ -90,7 +90,7 @@ class ValkeyLedger:
         text = cast("str | None", self._db.hget(self._key("meta"), "header"))
         return None if text is None else Header.load(text)
 
-    def standing(self) -> Standing:
+    def state(self) -> State:
         try:
             parts = self._parts(transaction=True)
         except OutOfMemoryError:
@@ -99,7 +99,7 @@ class ValkeyLedger:
             parts = self._parts(transaction=False)
         (status, *told), tally, taken, unsettled, authors, metadata, n_rejected = parts
         counts = _counts(told)
-        return Standing(
+        return State(
             status=cast(Status, status or "starting"),
             revision=counts["revision"],
             claims=counts["claims"],

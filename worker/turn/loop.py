@@ -18,7 +18,7 @@ from worker.core.posterior.belief import Belief
 from worker.core.stopping.rule import Verdict
 from worker.findings.decision import compared, decision, is_decided
 from worker.findings.wording import headline, in_short
-from worker.store import Header, Ledger, Standing
+from worker.store import Header, Ledger, State
 from worker.turn.announce import (
     publish_decision,
     publish_progress,
@@ -58,70 +58,70 @@ def _turn(
         sweep(ledger, desk, rules)
 
     # 3 and 4: tally + prior = posterior; ask the stop rule.
-    standing, belief, verdict = _reclaim_and_assess(assessment, ledger, desk)
-    if standing.status == "running" and _may_stop(standing, verdict):
+    state, belief, verdict = _reclaim_and_assess(assessment, ledger, desk)
+    if state.status == "running" and _may_stop(state, verdict):
         # A decision rests on what Label Studio confirms, answer by answer.
         sweep(ledger, desk, rules, is_thorough=True)
-        standing, belief, verdict = _reclaim_and_assess(assessment, ledger, desk)
+        state, belief, verdict = _reclaim_and_assess(assessment, ledger, desk)
 
     # 5: publish and withdraw, or choose and import.
-    if standing.status == "running" and _may_stop(standing, verdict):
+    if state.status == "running" and _may_stop(state, verdict):
         text = decision(
-            assessment, header, standing, belief, verdict, kind="stop", reason=verdict.reason
+            assessment, header, state, belief, verdict, kind="stop", reason=verdict.reason
         )
-        if not ledger.publish(standing.revision, text, stops=True):
-            _stop_again(ledger, standing)
-        standing, belief, verdict = assess_now(assessment, ledger, bound_suffices=True)
-    if standing.status == "stopped":
-        _review(assessment, header, ledger, standing)
+        if not ledger.publish(state.revision, text, stops=True):
+            _stop_again(ledger, state)
+        state, belief, verdict = assess_now(assessment, ledger, bound_suffices=True)
+    if state.status == "stopped":
+        _review(assessment, header, ledger, state)
         write_decision(ledger, folder)
-    if standing.status == "running":
+    if state.status == "running":
         override_settings(ledger, desk)
-        retract_decision(ledger, desk, standing.metadata)
-        tidy(assessment, ledger, desk, standing)
-        if changed_labelling(standing.metadata) is None:  # else no answer would count
-            refill(assessment, ledger, desk, belief, standing, lease)
-        publish_progress(ledger, desk, partial(_line, assessment, standing), standing.metadata)
+        retract_decision(ledger, desk, state.metadata)
+        tidy(assessment, ledger, desk, state)
+        if changed_labelling(state.metadata) is None:  # else no answer would count
+            refill(assessment, ledger, desk, belief, state, lease)
+        publish_progress(ledger, desk, partial(_line, assessment, state), state.metadata)
     else:
-        empty(assessment, ledger, desk, standing)
-    if standing.status == "stopped":
+        empty(assessment, ledger, desk, state)
+    if state.status == "stopped":
         publish_decision(ledger, desk)
         restore_settings(ledger, desk)
-    title = partial(_title, assessment, standing)
-    publish_tab(ledger, desk, standing.status, title, standing.metadata)
+    title = partial(_title, assessment, state)
+    publish_tab(ledger, desk, state.status, title, state.metadata)
     return verdict
 
 
 def assess_now(
     assessment: Assessment, ledger: Ledger, *, bound_suffices: bool = False
-) -> tuple[Standing, Belief, Verdict]:
-    """Say what is known now: standing, belief and verdict that belong together."""
-    standing = ledger.standing()
-    return standing, *seen_in(assessment, standing, bound_suffices=bound_suffices)
+) -> tuple[State, Belief, Verdict]:
+    """Say what is known now: state, belief and verdict that belong together."""
+    state = ledger.state()
+    return state, *seen_in(assessment, state, bound_suffices=bound_suffices)
 
 
 def seen_in(
-    assessment: Assessment, standing: Standing, *, bound_suffices: bool = False
+    assessment: Assessment, state: State, *, bound_suffices: bool = False
 ) -> tuple[Belief, Verdict]:
-    """Say what a standing tells: the belief, and what the stop rule finds in it."""
-    belief = assessment.believe(standing.tally)
-    unclaimed = unclaimed_cells(assessment, standing)
-    open_items = assessment.n_helpful(unclaimed + pending_cells(assessment, standing))
-    earlier = assessment.earlier(standing.tally)
+    """Say what a state tells: the belief, and what the stop rule finds in it."""
+    belief = assessment.believe(state.tally)
+    unclaimed = unclaimed_cells(assessment, state)
+    open_items = assessment.n_helpful(unclaimed + pending_cells(assessment, state))
+    earlier = assessment.earlier(state.tally)
     return belief, assessment.decide(belief, open_items, earlier, unclaimed, bound_suffices)
 
 
-def _line(assessment: Assessment, standing: Standing) -> str:
-    return headline(assessment, *seen_in(assessment, standing))
+def _line(assessment: Assessment, state: State) -> str:
+    return headline(assessment, *seen_in(assessment, state))
 
 
-def _title(assessment: Assessment, standing: Standing) -> str:
-    return in_short(assessment, seen_in(assessment, standing)[1])
+def _title(assessment: Assessment, state: State) -> str:
+    return in_short(assessment, seen_in(assessment, state)[1])
 
 
 def _reclaim_and_assess(
     assessment: Assessment, ledger: Ledger, desk: Desk
-) -> tuple[Standing, Belief, Verdict]:
+) -> tuple[State, Belief, Verdict]:
     """Say what is known now; what a server forgot of our own doing is taken in before."""
     found = assess_now(assessment, ledger, bound_suffices=True)
     if not reclaim(assessment, ledger, desk, found[0]):
@@ -129,41 +129,41 @@ def _reclaim_and_assess(
     return assess_now(assessment, ledger, bound_suffices=True)
 
 
-def _may_stop(standing: Standing, verdict: Verdict) -> bool:
+def _may_stop(state: State, verdict: Verdict) -> bool:
     """`resume` asks for so many labels more before the rule is asked again.
 
     Nothing is decided while annotators are asked something else than in the beginning.
     """
-    if not verdict.stop or changed_labelling(standing.metadata) is not None:
+    if not verdict.stop or changed_labelling(state.metadata) is not None:
         return False
-    resumed = verdict.labels < standing.metadata.get("resume_until", 0)
+    resumed = verdict.labels < state.metadata.get("resume_until", 0)
     return verdict.reason == "exhausted" or not resumed
 
 
-def _stop_again(ledger: Ledger, standing: Standing) -> None:
+def _stop_again(ledger: Ledger, state: State) -> None:
     """Of this revision there may be a decision: a resume, and nothing left that could be asked."""
-    if is_decided(ledger, standing.revision):
+    if is_decided(ledger, state.revision):
         ledger.move("running", "stopped")
 
 
-def _review(assessment: Assessment, header: Header, ledger: Ledger, standing: Standing) -> None:
+def _review(assessment: Assessment, header: Header, ledger: Ledger, state: State) -> None:
     """After the stop: the stop stays, and every later change says what became of the finding."""
-    if standing.metadata.get("reviewed") == standing.revision:
+    if state.metadata.get("reviewed") == state.revision:
         return  # what was published may be megabytes: an idle turn does not read it again
     published = [json.loads(text) for text in ledger.decisions()]
     stop = next(d for d in reversed(published) if d["kind"] == "stop")
-    if standing.revision == published[-1]["revision"]:
-        ledger.set_metadata(reviewed=standing.revision)
+    if state.revision == published[-1]["revision"]:
+        ledger.set_metadata(reviewed=state.revision)
         return
-    standing, belief, verdict = assess_now(assessment, ledger)
+    state, belief, verdict = assess_now(assessment, ledger)
     text = decision(
         assessment,
         header,
-        standing,
+        state,
         belief,
         verdict,
         kind="review",
         reason=verdict.reason,
         since=compared(stop, assessment, verdict),
     )
-    ledger.publish(standing.revision, text, stops=False)
+    ledger.publish(state.revision, text, stops=False)

@@ -22,7 +22,7 @@ class Claimed:
 
     def waiting(self) -> list[int]:
         """The tasks of the claims that are not settled."""
-        unsettled = self._ledger.standing().unsettled.values()
+        unsettled = self._ledger.state().unsettled.values()
         return [task for u in unsettled for task in u.tasks]
 
 

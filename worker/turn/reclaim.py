@@ -10,19 +10,19 @@ from collections.abc import Mapping
 from connector.port import Desk
 from worker.assessment import Assessment
 from worker.pool import Pool
-from worker.store import Claim, Ledger, Standing
+from worker.store import Claim, Ledger, State
 from worker.turn.orphans import FOUND, forget_orphans, orphans
 from worker.turn.sync import record
 
 
-def reclaim(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing) -> bool:
+def reclaim(assessment: Assessment, ledger: Ledger, desk: Desk, state: State) -> bool:
     """Claim the items of orphaned tasks, record what was answered there; say if there were any.
 
     It may die at any line: what is claimed and not recorded is looked up in Label Studio as any
     import in doubt, and the rest is still on the list of orphans.
     """
-    known = orphans(standing.metadata)
-    if not known or standing.status != "running":
+    known = orphans(state.metadata)
+    if not known or state.status != "running":
         return False
     snapshots = [snapshot for snapshot in desk.read(list(known)) if snapshot.item]
     rows = assessment.pool.find({snapshot.item for snapshot in snapshots})
@@ -36,8 +36,8 @@ def reclaim(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standi
     new = {
         snapshot.item: rows[snapshot.item] for snapshot in snapshots if snapshot.item not in claimed
     }
-    claims = claims_of_orphans(assessment.pool, standing, new)
-    if claims and not ledger.claim(standing.revision, claims):
+    claims = claims_of_orphans(assessment.pool, state, new)
+    if claims and not ledger.claim(state.revision, claims):
         return False  # something changed meanwhile; the next turn looks again
     claimed |= {claim.item for claim in claims}
     ours = [snapshot for snapshot in snapshots if snapshot.item in claimed]
@@ -47,7 +47,7 @@ def reclaim(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standi
     return bool(ours)
 
 
-def claims_of_orphans(pool: Pool, standing: Standing, items: Mapping[str, int]) -> list[Claim]:
+def claims_of_orphans(pool: Pool, state: State, items: Mapping[str, int]) -> list[Claim]:
     """The claims of those items that come next in their cells, one after the other.
 
     An item further on waits until its cell has come so far: who imports a task by hand must not
@@ -56,7 +56,7 @@ def claims_of_orphans(pool: Pool, standing: Standing, items: Mapping[str, int]) 
     Args:
         items: unclaimed items of the pool -> row, in the order of their tasks.
     """
-    taken = dict(standing.taken)
+    taken = dict(state.taken)
     waiting = [pool.item(row) for row in items.values()]
     claims: list[Claim] = []
 
@@ -70,10 +70,10 @@ def claims_of_orphans(pool: Pool, standing: Standing, items: Mapping[str, int]) 
             return claims
         for item in due:
             why = {
-                **{"revision": standing.revision, "strategy": FOUND},
+                **{"revision": state.revision, "strategy": FOUND},
                 **{"group": item.group, "pending": {}, "numbers": {}},
             }
-            number = standing.claims + len(claims)
+            number = state.claims + len(claims)
             claims.append(Claim(number, item.item_id, item.row, item.cell, item.predicted, why))
             taken[item.cell] = taken.get(item.cell, 0) + 1
             waiting.remove(item)

@@ -27,7 +27,7 @@ from worker.assessment.queueing import (
 from worker.core.posterior.belief import Belief
 from worker.core.strategies import NothingLeft
 from worker.pool import Item
-from worker.store import Claim, Ledger, Standing
+from worker.store import Claim, Ledger, State
 from worker.turn.leasing import Lease
 from worker.turn.orphans import orphans
 from worker.turn.sync import read_again, record
@@ -46,7 +46,7 @@ def refill(
     ledger: Ledger,
     desk: Desk,
     belief: Belief,
-    standing: Standing,
+    state: State,
     lease: Lease,
 ) -> None:
     """Keep a short queue of well-chosen items before every annotator.
@@ -55,21 +55,21 @@ def refill(
         LeaseLost: another worker may import now.
         InDoubt: an import was sent, its answer never came.
     """
-    late = _deliver_doubtful(assessment, ledger, desk, standing, lease)
-    enough = answered_enough(assessment, standing)
+    late = _deliver_doubtful(assessment, ledger, desk, state, lease)
+    enough = answered_enough(assessment, state)
     reopened = [
         u.tasks[0]
-        for u in standing.unsettled.values()
+        for u in state.unsettled.values()
         if u.state == "open" and not u.open_tasks and u.item not in enough
     ]
     _set_open(assessment, ledger, desk, reopened, is_open=True)
     lease.hold()
-    claims = choose(assessment, belief, standing, enough, late)
+    claims = choose(assessment, belief, state, enough, late)
     # Refused when an outcome changed meanwhile: the wake that came with it begins another turn.
-    if claims and ledger.claim(standing.revision, claims):
-        if {c.item for c in claims} & set(orphans(standing.metadata).values()):
+    if claims and ledger.claim(state.revision, claims):
+        if {c.item for c in claims} & set(orphans(state.metadata).values()):
             # Some lie before the annotators already.
-            _deliver_doubtful(assessment, ledger, desk, ledger.standing(), lease)
+            _deliver_doubtful(assessment, ledger, desk, ledger.state(), lease)
             return
         _deliver(assessment, ledger, desk, [(c.number, c.item, c.row) for c in claims], lease)
 
@@ -77,7 +77,7 @@ def refill(
 def choose(
     assessment: Assessment,
     belief: Belief,
-    standing: Standing,
+    state: State,
     enough: frozenset[str] = frozenset(),
     late: frozenset[str] = frozenset(),
 ) -> list[Claim]:
@@ -88,19 +88,19 @@ def choose(
         late: items whose import may still be under way, so that nobody can be given them now.
     """
     plan = assessment.plan
-    wanted = n_missing(assessment, standing, enough, late)
-    left, pending = unclaimed_cells(assessment, standing), pending_cells(assessment, standing)
-    gold_left = len(assessment.pool.gold) - standing.taken.get(-1, 0)
+    wanted = n_missing(assessment, state, enough, late)
+    left, pending = unclaimed_cells(assessment, state), pending_cells(assessment, state)
+    gold_left = len(assessment.pool.gold) - state.taken.get(-1, 0)
     if plan.stop.budget is not None:
-        more = max(0, standing.metadata.get("resume_until", 0) - plan.stop.budget)
+        more = max(0, state.metadata.get("resume_until", 0) - plan.stop.budget)
         spent = assessment.spent(belief)
-        queued = n_unanswered(assessment, standing)
+        queued = n_unanswered(assessment, state)
         wanted = min(wanted, plan.stop.budget + more - spent - queued)
     claims: list[Claim] = []
-    for number in range(standing.claims, standing.claims + max(0, wanted)):
+    for number in range(state.claims, state.claims + max(0, wanted)):
         if assessment.is_gold_due(number) and gold_left > 0:
             item = assessment.pool.item(assessment.pool.next_row(-1, gold_left))
-            claims.append(_claim(number, item, standing, "gold", {}))
+            claims.append(_claim(number, item, state, "gold", {}))
             gold_left -= 1
             continue
         try:
@@ -114,31 +114,29 @@ def choose(
             "pending": {str(c): int(pending[c]) for c in np.flatnonzero(pending)},
             "numbers": choice.numbers,
         }
-        claims.append(_claim(number, assessment.pool.item(row), standing, plan.strategy, why))
+        claims.append(_claim(number, assessment.pool.item(row), state, plan.strategy, why))
         left[cell] -= 1
         pending[cell] += 1
     return claims
 
 
-def _claim(
-    number: int, item: Item, standing: Standing, strategy: str, why: dict[str, Any]
-) -> Claim:
-    said = {"revision": standing.revision, "strategy": strategy, **why}
+def _claim(number: int, item: Item, state: State, strategy: str, why: dict[str, Any]) -> Claim:
+    said = {"revision": state.revision, "strategy": strategy, **why}
     return Claim(number, item.item_id, item.row, item.cell, item.predicted, said)
 
 
-def empty(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing) -> None:
+def empty(assessment: Assessment, ledger: Ledger, desk: Desk, state: State) -> None:
     """Withdraw every open task; whoever holds one may still submit it, and it counts."""
-    tasks = [t for u in standing.unsettled.values() for t in u.open_tasks]
+    tasks = [t for u in state.unsettled.values() for t in u.open_tasks]
     _set_open(assessment, ledger, desk, tasks, is_open=False)
 
 
-def tidy(assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing) -> None:
+def tidy(assessment: Assessment, ledger: Ledger, desk: Desk, state: State) -> None:
     """Withdraw tasks that nobody should be given: of items that are given up or answered well
     enough, and second tasks of an item."""
-    enough = answered_enough(assessment, standing)
+    enough = answered_enough(assessment, state)
     tasks: list[int] = []
-    for u in standing.unsettled.values():
+    for u in state.unsettled.values():
         if u.state in ("skipped", "labelled") or u.item in enough:
             tasks += u.open_tasks
         else:
@@ -157,10 +155,10 @@ def _set_open(
 
 
 def _deliver_doubtful(
-    assessment: Assessment, ledger: Ledger, desk: Desk, standing: Standing, lease: Lease
+    assessment: Assessment, ledger: Ledger, desk: Desk, state: State, lease: Lease
 ) -> frozenset[str]:
     """Finish what earlier turns claimed and perhaps imported; return the items still in doubt."""
-    intended = [u for u in standing.unsettled.values() if u.state == "intended"]
+    intended = [u for u in state.unsettled.values() if u.state == "intended"]
     if not intended:
         return frozenset()
     lease.hold()

@@ -91,7 +91,7 @@ class _Ledgers(Collector):
 
 
 def _of_traffic(traffic: Traffic) -> set[tuple[str, float]]:
-    standing, ages = traffic.standing, set[tuple[str, float]]()
+    state, ages = traffic.state, set[tuple[str, float]]()
     for name, at in (
         ("assay_poll_age_seconds", traffic.polled_at),
         ("assay_webhook_gap_seconds", traffic.counted.webhook_at),
@@ -100,11 +100,11 @@ def _of_traffic(traffic: Traffic) -> set[tuple[str, float]]:
         if at is not None:
             ages.add((name, max(0.0, traffic.now - at)))
     return ages | {
-        ("assay_running", float(standing.status == "running")),
-        ("assay_labels_total", float(n_labelled(standing.tally))),
+        ("assay_running", float(state.status == "running")),
+        ("assay_labels_total", float(n_labelled(state.tally))),
         ("assay_open_items", float(traffic.open_items)),
         ("assay_pending_events", float(traffic.pending)),
-        ("assay_rejected", float(standing.n_rejected)),
+        ("assay_rejected", float(state.n_rejected)),
         ("assay_events_behind", float(traffic.counted.behind)),
     }
 

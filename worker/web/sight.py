@@ -17,7 +17,7 @@ from worker.report.scheduled import reports_folder
 from worker.report.status import Status, status_of
 from worker.service.context import QUEUE, Context, readable
 from worker.service.counters import Counters, counters
-from worker.store import Standing
+from worker.store import State
 from worker.web.health import WorkerSeen, is_watched, workers
 
 # What moves without any label (ages, heartbeats) is looked at anew this often.
@@ -38,7 +38,7 @@ class Traffic:
     """How the labels of one assessment move, at `now` (seconds since 1970)."""
 
     now: float
-    standing: Standing
+    state: State
     counted: Counters
     pending: int  # turns asked for and not begun
     open_items: int  # before the annotators
@@ -120,13 +120,13 @@ class Sight:
 
     def _traffic(self, assessment: str, crew: Crew) -> Traffic:
         ledger = self.context.ledger(assessment)
-        standing = ledger.standing()
-        metadata, stamps = standing.metadata, standing.authors.values()
-        shown = open_tasks(standing)
+        state = ledger.state()
+        metadata, stamps = state.metadata, state.authors.values()
+        shown = open_tasks(state)
         prefix = f"advance-{assessment}-"
         return Traffic(
             now=time.time(),
-            standing=standing,
+            state=state,
             counted=counters(self.context.state, assessment),
             pending=sum(
                 job.startswith(prefix) and "-" not in job.removeprefix(prefix) for job in crew.jobs

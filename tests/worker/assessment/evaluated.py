@@ -42,7 +42,7 @@ class Evaluated:
         rng = np.random.default_rng(seed)
         for _ in range(rounds):
             self.turn()
-            if self.ledger.standing().status != "running":
+            if self.ledger.state().status != "running":
                 return
             for who in range(N_VOTES):
                 for _ in range(4):

@@ -17,7 +17,7 @@ from worker.core.posterior.belief import group_labelled
 from worker.core.posterior.summary import interval, mean
 from worker.core.stopping.schedule import POINTS
 from worker.errors import AssayError
-from worker.store import Standing, Unsettled
+from worker.store import State, Unsettled
 from worker.store.tally import tally_key
 from worker.turn.refill import choose
 
@@ -33,8 +33,8 @@ def assessment(folder: Path, annotation: str, gold: str = GOLD) -> Assessment:
     return small_assessment(folder, stop, f"annotation: {annotation}\n")[0]
 
 
-def standing(work: Assessment, *unsettled: Unsettled, **more: object) -> Standing:
-    plain = Standing(
+def state(work: Assessment, *unsettled: Unsettled, **more: object) -> State:
+    plain = State(
         status="running",
         revision=0,
         claims=len(unsettled),
@@ -138,7 +138,7 @@ class TestGold:
         work = assessment(tmp_path, CROWD)
         due = [work.is_gold_due(n) for n in range(1000)]
         assert sum(due) == pytest.approx(500, abs=60)
-        now = standing(work, taken={-1: 3}, claims=4)
+        now = state(work, taken={-1: 3}, claims=4)
         people = {str(n): 0 for n in range(4)}
         claims = choose(work, work.first, dataclasses.replace(now, authors=people))
         gold = [claim for claim in claims if claim.cell == -1]
@@ -175,7 +175,7 @@ class TestQueue:
 
     def missing(self, work: Assessment, people: int, *unsettled: Unsettled) -> int:
         authors = {str(n): 0 for n in range(1, people + 1)}
-        return n_missing(work, standing(work, *unsettled, authors=authors), frozenset())
+        return n_missing(work, state(work, *unsettled, authors=authors), frozenset())
 
     def test_a_lone_annotator_gets_new_items_however_many_wait_for_others(
         self, work: Assessment
@@ -208,13 +208,13 @@ class TestQueue:
         tally |= {
             tally_key(u.claim, u.cell, u.predicted, str(u.outcome)): 1 for u in (sure, open_one)
         }
-        now = standing(work, sure, open_one, tally=tally)
+        now = state(work, sure, open_one, tally=tally)
         assert answered_enough(work, now) == {"item-0"}
 
     def test_items_with_a_vote_are_counted_and_gold_items_are_in_no_cell(
         self, work: Assessment
     ) -> None:
-        now = standing(
+        now = state(
             work,
             item(0, cell=1),
             item(1, cell=1, asked=[1], outcome=votes(w1="cat")),

@@ -79,7 +79,7 @@ def test_the_decision_says_what_was_measured_and_on_how_many_votes(done):
 
 
 def test_the_same_tally_gives_the_same_belief_and_every_choice_is_repeated(done):
-    tally = done.ledger.standing().tally
+    tally = done.ledger.state().tally
     again = evaluated(done.folder, f"stop: {{width: {WIDTH}}}\n").work
 
     first, second = done.work.believe(tally), again.believe(dict(reversed(tally.items())))
@@ -120,7 +120,7 @@ def test_an_item_with_some_of_its_votes_counts_with_these(tmp_path):
     begun.desk.annotate(task, "sad", 1)
     begun.turn()
 
-    votes = votes_of_tally(begun.ledger.standing().tally, begun.work.pool)
+    votes = votes_of_tally(begun.ledger.state().tally, begun.work.pool)
 
     assert votes.counts.tolist() == [[0, 0, 1, 1]]
     assert begun.work.pool.item(int(votes.row[0])).item_id == begun.desk.data_of(task)["item_id"]

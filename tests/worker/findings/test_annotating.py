@@ -46,14 +46,14 @@ def test_items_wait_until_they_have_their_votes_or_are_sure(tmp_path: Path) -> N
     plan = "{per_item: 3, rule: dawid-skene, item_confidence: 0.999, skips: 3}"
     one = crowd(tmp_path, plan, n_items=20, look_ahead=5)
     one.turn()
-    assert waiting_votes(one.work, one.ledger, one.ledger.standing()) == {}
+    assert waiting_votes(one.work, one.ledger, one.ledger.state()) == {}
     one.answer(1, most=3)
     one.desk.skip(one.desk.task_ids()[4], 1)  # a skip is no vote
     one.turn()
-    assert waiting_votes(one.work, one.ledger, one.ledger.standing()) == {2: 3}
+    assert waiting_votes(one.work, one.ledger, one.ledger.state()) == {2: 3}
     one.answer(2, most=2)
     one.turn()
-    assert waiting_votes(one.work, one.ledger, one.ledger.standing()) == {2: 1, 3: 2}
+    assert waiting_votes(one.work, one.ledger, one.ledger.state()) == {2: 1, 3: 2}
 
 
 def test_items_that_are_sure_enough_wait_for_nothing(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_items_that_are_sure_enough_wait_for_nothing(tmp_path: Path) -> None:
     one.turn()
     one.answer(1, most=4)
     one.turn()
-    now = one.ledger.standing()
+    now = one.ledger.state()
     votes = one.work.votes(now.tally)
     assert votes is not None
     unsure = sum(sure < 0.51 for sure in votes.sure.values())
@@ -73,8 +73,8 @@ def test_nothing_waits_where_one_person_judges(tmp_path: Path) -> None:
     one.turn()
     one.answer(1, most=2)
     one.turn()
-    assert waiting_votes(one.work, one.ledger, one.ledger.standing()) == {}
-    assert gold_answered(one.work, one.ledger.standing()) is None
+    assert waiting_votes(one.work, one.ledger, one.ledger.state()) == {}
+    assert gold_answered(one.work, one.ledger.state()) is None
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from worker.formats import percent
 from worker.plan import load_plan
 from worker.plan.question_part import QuestionPlan
 from worker.pool import compile_pool
-from worker.store import Header, Standing
+from worker.store import Header, State
 
 
 def assessment(folder: Path, more: str, pool: str = "") -> Assessment:
@@ -60,7 +60,7 @@ ONE_BAD = {"a": (0, 6), "b": (6, 0), "c": (6, 0), "d": (6, 0)}
 HEADER = Header(
     "said", "{}", "plan-hash", "pool-hash", "", "", (0, 0), 7, "http://localhost", "c", "t", (), ""
 )
-STANDING = Standing("running", 24, 24, {}, {}, {}, {"1": 5}, 0)
+STATE = State("running", 24, 24, {}, {}, {}, {"1": 5}, 0)
 
 
 def test_the_least_accurate_class_is_named_with_how_sure_it_is(tmp_path):
@@ -213,7 +213,7 @@ def test_a_confusion_matrix_is_told_by_true_class(tmp_path):
     belief = work.believe(all_labelled(work, {"a": "c"}))
     verdict = work.decide(belief, 0)
     said = json.loads(
-        decision(work, HEADER, STANDING, belief, verdict, kind="stop", reason=verdict.reason)
+        decision(work, HEADER, STATE, belief, verdict, kind="stop", reason=verdict.reason)
     )
     assert said["groups"][0]["confusion"] == {"a": 0, "b": 0, "c": 1, "d": 0}
     assert said["groups"][1]["confusion"] == {"a": 0, "b": 1, "c": 0, "d": 0}
@@ -269,7 +269,7 @@ def test_a_guarantee_says_what_it_means(tmp_path, guarantee, words):
     work = assessment(tmp_path, f"question: {{task: identify}}\nstop: {{guarantee: {guarantee}}}\n")
     belief = work.believe({})
     text = decision(
-        work, HEADER, STANDING, belief, work.decide(belief, 24), kind="stop", reason="by hand"
+        work, HEADER, STATE, belief, work.decide(belief, 24), kind="stop", reason="by hand"
     )
     said = json.loads(text)
     assert words in said["guarantee_means"]
@@ -295,7 +295,7 @@ def test_a_decision_holds_all_that_it_rests_on(tmp_path):
     belief = work.believe(tally_of(work, ONE_BAD))
     verdict = work.decide(belief, 0)
     said = json.loads(
-        decision(work, HEADER, STANDING, belief, verdict, kind="stop", reason=verdict.reason)
+        decision(work, HEADER, STATE, belief, verdict, kind="stop", reason=verdict.reason)
     )
     assert {
         "text", "finding", "rule", "guarantee", "labels", "groups", "revision", "seed", "plan_hash",
@@ -323,7 +323,7 @@ def test_later_labels_confirm_weaken_or_overturn_a_finding(tmp_path, later, word
     belief = work.believe(tally_of(work, ONE_BAD))
     verdict = dataclasses.replace(work.decide(belief, 0), reason="answered")
     published = json.loads(
-        decision(work, HEADER, STANDING, belief, verdict, kind="stop", reason="answered")
+        decision(work, HEADER, STATE, belief, verdict, kind="stop", reason="answered")
     )
     assert compared(published, work, verdict_after(work, later)) == word
 
@@ -332,8 +332,6 @@ def test_the_numbers_of_a_group_are_those_of_the_posterior(tmp_path):
     work = assessment(tmp_path, "question: {task: identify}\n")
     belief = work.believe({})
     verdict = work.decide(belief, 24)
-    said = json.loads(
-        decision(work, HEADER, STANDING, belief, verdict, kind="stop", reason="by hand")
-    )
+    said = json.loads(decision(work, HEADER, STATE, belief, verdict, kind="stop", reason="by hand"))
     assert np.allclose([g["mean"] for g in said["groups"]], 0.5)
     assert said["text"].startswith("Stopped by hand")

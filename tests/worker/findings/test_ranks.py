@@ -36,7 +36,7 @@ def test_a_rank_is_certain_once_all_is_labelled_and_ties_share_it():
     assert whole(b) == pytest.approx((24 / 50,) * 3)
 
 
-def test_groups_without_items_have_no_standing():
+def test_groups_without_items_have_no_rank():
     found = group_ranks(belief([1, 0, 2], [1, 0, 0], [5, 0, 5]))
     assert np.isnan([found.rank[1], found.p_lowest[1], found.rank_high[1]]).all()
     assert found.rank_high[[0, 2]].max() <= 2
@@ -49,6 +49,6 @@ def test_the_pool_as_a_whole_is_the_groups_mean_by_their_shares():
     assert low < average < high
 
 
-def test_the_same_tally_has_the_same_standings():
+def test_the_same_tally_has_the_same_ranks():
     once, again = (group_ranks(belief([3, 8], [5, 2], [20, 30])) for _ in range(2))
     assert (once.p_lowest == again.p_lowest).all()

@@ -250,7 +250,7 @@ def test_wherever_the_finding_stands_the_tolerance_stands_beside_how_sure_it_is(
     (published,) = map(json.loads, decided.ledger.decisions())
     assert published["reason"] == "answered"
     report = gather(decided.work, decided.header, decided.ledger)
-    standing, _, _ = assess_now(decided.work, decided.ledger)
+    state, _, _ = assess_now(decided.work, decided.ledger)
     hook = {"url": "https://a.example/", "kind": "webhook", "on": ("decision",)}
     plan = decided.work.plan.model_copy(
         update={"notify": (NotifyPlan.model_validate(hook, context={}),)}
@@ -271,7 +271,7 @@ def test_wherever_the_finding_stands_the_tolerance_stands_beside_how_sure_it_is(
         "annotators": decided.desk.guidelines[0],
         "notice": notice.event.text,
         "notebook": seen.text,
-        "standing": standing.metadata["described"],
+        "state": state.metadata["described"],
     }
     for name, text in places.items():
         assert re.search(r"class, or within 0\.3 of it, \d[\d.]*% sure", text), (name, text)

@@ -23,7 +23,7 @@ from worker.plan import Plan
 from worker.plan.project_part import ID, LABEL, PREDICTED, SCORE
 from worker.pool import compile_pool
 from worker.pool.known import labels_of_rows, set_apart
-from worker.store.contract import Standing
+from worker.store.contract import State
 from worker.turn.refill import choose
 
 IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
@@ -72,12 +72,12 @@ def assessment_of(
     return assess(plan, compile_pool(plan, folder / "pools"))
 
 
-def standing(work: Assessment, tally: dict[str, int] | None = None) -> Standing:
-    return Standing("running", 0, 0, tally or {}, {}, {}, {}, 0)
+def state(work: Assessment, tally: dict[str, int] | None = None) -> State:
+    return State("running", 0, 0, tally or {}, {}, {}, {}, 0)
 
 
 def verdict(work: Assessment, tally: dict[str, int] | None = None) -> Any:
-    now = standing(work, tally)
+    now = state(work, tally)
     left = unclaimed_cells(work, now)
     belief = work.believe(now.tally)
     return work.decide(belief, int(left.sum()), work.earlier(now.tally), left)
@@ -133,7 +133,7 @@ def test_known_items_stand_first_in_their_cells_and_are_never_offered(
         assert is_known == sorted(is_known, reverse=True)
         assert sum(is_known) == pool.known.n_items[cell]
 
-    now = standing(work)
+    now = state(work)
     claims = choose(work, work.believe({}), now)
 
     asked = {claim.item for claim in claims}
@@ -272,7 +272,7 @@ def test_known_items_count_for_neither_budget_nor_the_least_number_of_labels(
     found = verdict(work)
 
     assert (found.reason, found.labels) == ("open", 0)
-    assert [len(choose(work, work.believe({}), standing(work)))] == [1]
+    assert [len(choose(work, work.believe({}), state(work)))] == [1]
     free = assessment_of(tmp_path / "free", said, score, known, stop={**stop, "min_per_group": 0})
     assert verdict(free).reason in ("answered", "open")
 

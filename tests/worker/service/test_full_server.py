@@ -43,11 +43,11 @@ def test_judgements_that_found_no_room_are_recorded_by_the_next_turn(connection)
     connection.config_set("maxmemory", 1)
     with pytest.raises(OutOfMemoryError):
         record(ledger, [snapshot], 1, Rules())
-    assert ledger.standing().tally == {}
+    assert ledger.state().tally == {}
 
     connection.config_set("maxmemory", 0)
     record(ledger, [snapshot], 2, Rules())
-    assert ledger.standing().tally == {"0:0:0:A": 1}
+    assert ledger.state().tally == {"0:0:0:A": 1}
 
 
 @pytest.mark.parametrize(

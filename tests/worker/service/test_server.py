@@ -288,12 +288,12 @@ class TestUnfitServers:
 
             with pytest.raises(OutOfMemoryError):
                 ledger.claim(0, claims)
-            assert ledger.standing().claims == 0
-            assert not ledger.standing().unsettled
+            assert ledger.state().claims == 0
+            assert not ledger.state().unsettled
 
             connection.config_set("maxmemory", "0")
             assert ledger.claim(0, claims)
-            assert set(ledger.standing().unsettled) == {claim.item for claim in claims}
+            assert set(ledger.state().unsettled) == {claim.item for claim in claims}
 
 
 class _OldServer(socketserver.StreamRequestHandler):

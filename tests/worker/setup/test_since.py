@@ -114,13 +114,13 @@ def test_every_label_is_taken_over_into_a_cell_of_its_group(months):
         _, cell, predicted, _ = key.split(":", 3)
         assert two.work.pool.cell_group[int(cell)] == int(predicted)
         groups[int(predicted)] += n
-    belief = one.work.believe(one.ledger.standing().tally)
+    belief = one.work.believe(one.ledger.state().tally)
     assert groups.tolist() == group_labelled(belief).tolist()
 
 
 def test_the_same_items_fall_into_the_same_cells(months):
     one, two = months()
-    then = one.ledger.standing().tally
+    then = one.ledger.state().tally
     expected: dict[str, int] = {}
     for key, n in then.items():
         own = f"0:{key.split(':', 1)[1]}"
@@ -130,7 +130,7 @@ def test_the_same_items_fall_into_the_same_cells(months):
 
 def test_what_was_known_then_is_kept(months):
     one, two = months()
-    belief = one.work.believe(one.ledger.standing().tally)
+    belief = one.work.believe(one.ledger.state().tally)
     then = two.work.pool.since.then
     assert [t.mean for t in then] == pytest.approx(mean(belief).tolist(), abs=1e-6)
     np.testing.assert_allclose([[t.low, t.high] for t in then], interval(belief), atol=1e-6)
@@ -139,7 +139,7 @@ def test_what_was_known_then_is_kept(months):
 def test_the_first_belief_is_that_of_the_earlier_labels_in_part(months):
     one, two = months(n_now=0)
     plain = assess(two.work.plan, replace(two.work.pool, since=None)).first
-    known = one.work.believe(one.ledger.standing().tally)
+    known = one.work.believe(one.ledger.state().tally)
     between = mean(two.work.first)
     low = np.minimum(mean(plain), mean(known)) - 0.06
     high = np.maximum(mean(plain), mean(known)) + 0.06
@@ -162,7 +162,7 @@ def test_a_pool_that_continues_nothing_is_not_changed_by_a_byte(months, tmp_path
 def test_the_pools_file_alone_makes_the_same_belief(months):
     _, two = months()
     again = reopen(two.header, Path("nowhere"))
-    tally = two.ledger.standing().tally
+    tally = two.ledger.state().tally
     np.testing.assert_array_equal(mean(again.believe(tally)), mean(two.work.believe(tally)))
     assert open_pool(two.work.pool.path).since == two.work.pool.since
     assert stored_plan(two.header.plan).since == two.work.plan.since
@@ -204,10 +204,10 @@ def test_a_later_change_of_the_predictions_is_noticed(months, tmp_path):
 )  # fmt: skip
 def test_it_works_for_every_metric_and_prior(months, ways):
     _, two = months(20, 12, **ways)
-    standing, belief, verdict = assess_now(two.work, two.ledger)
+    state, belief, verdict = assess_now(two.work, two.ledger)
     assert verdict.labels == 12
     assert np.isfinite(mean(belief)[two.work.pool.group_size > 0]).all()
-    told = continuation(two.work, belief, standing.tally)
+    told = continuation(two.work, belief, state.tally)
     assert told.labels == 20
     assert all(0 <= group.believed <= 1 for group in told.groups if group.labels_then)
     assert unrepeated_choices(two.work, two.ledger) == []
@@ -271,7 +271,7 @@ def test_labels_without_scores_are_refused_where_only_scores_tell_cells_apart(mo
     one, two = months(n_now=0)
     nan = np.full_like(one.work.pool.cell_mean_score, np.nan)
     work = replace(one.work, pool=replace(one.work.pool, cell_mean_score=nan))
-    tally, plan = one.ledger.standing().tally, two.work.plan
+    tally, plan = one.ledger.state().tally, two.work.plan
     earlier = Earlier(work, tally, items_in_rows(one.work, [0, 1], ["cat", "dog"]), "stopped", "")
     with pytest.raises(NotContinuable, match=r"have no scores, but .* write `strata: 1`"):
         continue_with(plan, one.work.pool, earlier)
@@ -412,9 +412,9 @@ def test_the_report_the_decision_and_the_status_say_then_and_now(months, valkey,
     assert heads.endswith("believed,is_changed")
     assert len(heads.split(",")) == len(first.split(","))
 
-    standing, belief, verdict = assess_now(two.work, two.ledger)
+    state, belief, verdict = assess_now(two.work, two.ledger)
     published = json.loads(
-        decision(two.work, two.header, standing, belief, verdict, kind="stop", reason="by hand")
+        decision(two.work, two.header, state, belief, verdict, kind="stop", reason="by hand")
     )
     assert published["continues"]["assessment"] == told.assessment
     assert published["continues"]["changed"] == list(told.changed)
@@ -436,7 +436,7 @@ def test_a_group_that_lost_its_right_answers_is_named(tmp_path, valkey, assessme
             two.truth[item] = "dog"
     two.label(60)
     _, belief, _ = assess_now(two.work, two.ledger)
-    told = continuation(two.work, belief, two.ledger.standing().tally)
+    told = continuation(two.work, belief, two.ledger.state().tally)
     assert told.changed == ("cat",)
     cat, dog, _ = told.groups
     assert cat.difference_high < -0.05
@@ -457,8 +457,8 @@ def test_a_group_that_lost_its_right_answers_is_named(tmp_path, valkey, assessme
 )
 def test_a_difference_matters_if_it_does_to_the_plan(months, question, stop, matters):
     _, two = months(20, 3, question=question, stop=stop)
-    standing, belief, _ = assess_now(two.work, two.ledger)
-    assert continuation(two.work, belief, standing.tally).epsilon == matters
+    state, belief, _ = assess_now(two.work, two.ledger)
+    assert continuation(two.work, belief, state.tally).epsilon == matters
 
 
 def test_a_guarantee_at_any_time_rests_on_nothing_of_the_past(months):

@@ -17,8 +17,8 @@ from worker.errors import AssayError
 from worker.store.changes import Edit, change
 from worker.store.records import (
     Record,
+    RecordState,
     Seen,
-    State,
     dump,
     load,
     lost,
@@ -208,7 +208,7 @@ class TestState:
             (_with(_lost(after(snapshot(1, 1)), 1), snapshot(2, 2), 9), "open"),
         ],
     )
-    def test_it_follows_from_the_judgements(self, record: Record, state: State) -> None:
+    def test_it_follows_from_the_judgements(self, record: Record, state: RecordState) -> None:
         assert record.state(RULES) == state
 
     @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is read while others write: standing and records that belong together."""
+"""What is read while others write: state and records that belong together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def keys(records: Iterable[Record]) -> Counter[str]:
 
 @pytest.fixture
 def busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Crowd:
-    """People label between every reading of the standing and the reading of the records."""
+    """People label between every reading of the state and the reading of the records."""
     one = crowd(tmp_path, INFERRED, n_items=90, look_ahead=4)
     one.label((0.9, 0.9), 2)
     read = one.ledger.every_record
@@ -43,16 +43,16 @@ def busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Crowd:
 def test_what_is_read_in_peace_is_whole(tmp_path: Path):
     one = crowd(tmp_path, INFERRED)
     one.label((0.9, 0.9), 2)
-    standing, records = taken_together(one.ledger)
-    assert keys(records) == Counter(standing.tally)
+    state, records = taken_together(one.ledger)
+    assert keys(records) == Counter(state.tally)
 
 
 def test_items_that_change_all_the_time_are_left_out(busy: Crowd):
     before = busy.turns
-    standing, records = taken_together(busy.ledger)
+    state, records = taken_together(busy.ledger)
     assert busy.turns == before + TRIES, "an outcome changed during every try"
-    assert 0 < keys(records).total() <= sum(standing.tally.values())
-    assert not keys(records) - Counter(standing.tally)
+    assert 0 < keys(records).total() <= sum(state.tally.values())
+    assert not keys(records) - Counter(state.tally)
 
 
 def test_a_report_is_made_while_labels_pour_in(busy: Crowd):

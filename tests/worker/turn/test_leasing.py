@@ -100,7 +100,7 @@ def test_the_lease_is_given_back_as_soon_as_the_server_is_there_again(tmp_path: 
         def break_off() -> None:
             os.kill(int(state.info()["process_id"]), signal.SIGKILL)
             back.start()
-            ledger.standing()
+            ledger.state()
 
         with pytest.raises(RedisError), leased(ledger, "ada"):
             break_off()

@@ -48,9 +48,9 @@ def showing(desk: FakeDesk, *items: str) -> list[int]:
 
 def all_of(ledger: MemoryLedger) -> tuple[object, ...]:
     """Everything that it knows, but for the time of day at which it was read."""
-    standing = ledger.standing()
-    metadata = {name: value for name, value in standing.metadata.items() if name != "polled_at"}
-    return replace(standing, metadata=metadata), ledger.records(["a"]), ledger.changes()
+    state = ledger.state()
+    metadata = {name: value for name, value in state.metadata.items() if name != "polled_at"}
+    return replace(state, metadata=metadata), ledger.records(["a"]), ledger.changes()
 
 
 def cursor_of(ledger: MemoryLedger) -> int:
@@ -68,9 +68,9 @@ class TestCatchingUp:
 
         catch_up(ledger, desk, RULES)
 
-        standing = ledger.standing()
-        assert dict(standing.tally) == {"0:0:0:cat": 1}
-        assert {i: (u.state, u.asked) for i, u in standing.unsettled.items()} == {
+        state = ledger.state()
+        assert dict(state.tally) == {"0:0:0:cat": 1}
+        assert {i: (u.state, u.asked) for i, u in state.unsettled.items()} == {
             "b": ("open", (1,)),
             "c": ("open", ()),
         }
@@ -97,7 +97,7 @@ class TestCatchingUp:
         desk.annotate(b, "cat", author=1)
         catch_up(ledger, desk, RULES)
 
-        assert dict(ledger.standing().tally) == {"0:0:0:cat": 2}
+        assert dict(ledger.state().tally) == {"0:0:0:cat": 2}
 
     def test_what_the_cursor_passed_is_not_read_again(self) -> None:
         desk, ledger = FakeDesk(), begun("a", "b")
@@ -127,14 +127,14 @@ class TestCatchingUp:
 
         with pytest.raises(Unreachable):
             catch_up(ledger, desk, RULES)
-        assert 0 < ledger.standing().revision < len(items)
+        assert 0 < ledger.state().revision < len(items)
         first = [snapshot.at_us for snapshot in desk.snapshots()][:BATCH]
         assert min(first) < cursor_of(ledger) <= max(first)  # a long reading gets ahead
 
         desk.after = 10 * len(items)
         catch_up(ledger, desk, RULES)
         fold = Counter(tally_key(claim, 0, 0, "cat") for claim in range(len(items)))
-        assert dict(ledger.standing().tally) == fold
+        assert dict(ledger.state().tally) == fold
         assert cursor_of(ledger) == desk.now_us
 
     def test_tasks_of_others_in_the_project_are_no_items_of_ours(self) -> None:
@@ -145,7 +145,7 @@ class TestCatchingUp:
 
         catch_up(ledger, desk, RULES)
 
-        assert ledger.standing().revision == 0
+        assert ledger.state().revision == 0
         assert {item for *_, item in ledger.tasks().values()} == {""}
         assert not sweep(ledger, desk, RULES)
 
@@ -173,12 +173,12 @@ class TestSweeping:
         catch_up(ledger, desk, RULES)
         desk.delete_task(a)
         catch_up(ledger, desk, RULES)
-        assert dict(ledger.standing().tally) == {"0:0:0:cat": 2}  # no change told of it
+        assert dict(ledger.state().tally) == {"0:0:0:cat": 2}  # no change told of it
 
         assert sweep(ledger, desk, RULES)
 
-        assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}
-        assert ledger.standing().unsettled["a"].state == "deleted"
+        assert dict(ledger.state().tally) == {"0:0:0:cat": 1}
+        assert ledger.state().unsettled["a"].state == "deleted"
         assert not sweep(ledger, desk, RULES)
 
     def test_a_deleted_task_whose_id_came_again_is_noticed(self) -> None:
@@ -191,9 +191,9 @@ class TestSweeping:
 
         catch_up(ledger, desk, RULES)
 
-        standing = ledger.standing()
-        assert dict(standing.tally) == {}
-        assert {i: u.state for i, u in standing.unsettled.items()} == {"a": "deleted", "b": "open"}
+        state = ledger.state()
+        assert dict(state.tally) == {}
+        assert {i: u.state for i, u in state.unsettled.items()} == {"a": "deleted", "b": "open"}
         assert not sweep(ledger, desk, RULES)
 
     def test_a_change_that_slipped_through_is_found(self) -> None:
@@ -203,11 +203,11 @@ class TestSweeping:
         ledger.advance_cursor(desk.now_us + 10 * OVERLAP_US)
         desk.annotate(task, "cat", author=1)
         catch_up(ledger, desk, RULES)
-        assert ledger.standing().revision == 0
+        assert ledger.state().revision == 0
 
         assert sweep(ledger, desk, RULES)
 
-        assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}
+        assert dict(ledger.state().tally) == {"0:0:0:cat": 1}
 
     def test_foreign_tasks_that_vanish_are_forgotten(self) -> None:
         desk, ledger = FakeDesk(), begun("a")
@@ -229,7 +229,7 @@ class TestSweeping:
             with pytest.raises(NotFound):
                 read(ledger, desk, RULES)
 
-        assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}
+        assert dict(ledger.state().tally) == {"0:0:0:cat": 1}
 
     def test_it_is_due_after_a_while_and_when_a_clock_was_put_back(self) -> None:
         ledger = begun()
@@ -259,7 +259,7 @@ class TestSweeping:
         take_stock(ledger, desk, RULES)
 
         assert desk.asked == [tasks[3]]
-        assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}
+        assert dict(ledger.state().tally) == {"0:0:0:cat": 1}
 
 
 class TestContention:
@@ -286,7 +286,7 @@ class TestContention:
 
         record(ledger, mine, 2, RULES)
 
-        assert dict(ledger.standing().tally) == {"0:0:0:cat": 1}  # the first annotation
+        assert dict(ledger.state().tally) == {"0:0:0:cat": 1}  # the first annotation
         assert set(ledger.tasks()) == {a, second}
 
     def test_it_gives_up_after_many_attempts_and_says_that_nothing_is_lost(self) -> None:

@@ -20,12 +20,12 @@ from tests.contract.ledgers import (
 from worker.store import (
     Ledger,
 )
-from worker.store.records import State, load
+from worker.store.records import RecordState, load
 from worker.store.tally import tally_key
 from worker.turn.sync import record
 
 
-class TestStanding:
+class TestState:
     """Everything that a turn needs."""
 
     @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ class TestStanding:
         ],
     )
     def test_an_item_without_an_outcome_is_unsettled(
-        self, ledger: Ledger, judgements: tuple[Judgement, ...], state: State
+        self, ledger: Ledger, judgements: tuple[Judgement, ...], state: RecordState
     ) -> None:
         claimed(ledger, "a")
         seen(ledger, 5, "a", 1, *judgements)
 
-        unsettled = ledger.standing().unsettled["a"]
+        unsettled = ledger.state().unsettled["a"]
 
         assert (unsettled.state, unsettled.tasks, unsettled.open_tasks) == (state, (5,), (5,))
         assert unsettled.asked == tuple(sorted({j.author for j in judgements if j.author}))
@@ -53,25 +53,25 @@ class TestStanding:
     def test_a_labelled_item_is_settled_until_its_label_goes(self, ledger: Ledger) -> None:
         claimed(ledger, "a")
         seen(ledger, 5, "a", 1, valid(1, "cat"))
-        assert ledger.standing().unsettled == {}
+        assert ledger.state().unsettled == {}
 
         seen(ledger, 5, "a", 2)
 
-        assert ledger.standing().unsettled["a"].state == "open"
+        assert ledger.state().unsettled["a"].state == "open"
 
     def test_a_rejected_annotation_is_kept_with_its_reason_until_it_goes(
         self, ledger: Ledger
     ) -> None:
         claimed(ledger, "a")
         seen(ledger, 5, "a", 1, rejected(9, 'the label "é:猫" is not one of the classes'))
-        assert ledger.standing().n_rejected == 1
+        assert ledger.state().n_rejected == 1
         assert ledger.rejected() == {
             9: {"item": "a", "author": 7, "reason": 'the label "é:猫" is not one of the classes'}
         }
 
         seen(ledger, 5, "a", 2, valid(9, "cat", at_us=2))
 
-        assert ledger.standing().n_rejected == 0
+        assert ledger.state().n_rejected == 0
         assert ledger.rejected() == {}
 
     def test_an_author_is_known_by_the_time_of_the_latest_judgement(self, ledger: Ledger) -> None:
@@ -79,7 +79,7 @@ class TestStanding:
         seen(ledger, 1, "a", 30, valid(1, "cat", at_us=30, author=7))
         seen(ledger, 2, "b", 20, valid(2, "cat", at_us=20, author=7), skipped(3, 8, at_us=10))
 
-        assert dict(ledger.standing().authors) == {"7": 30, "8": 10}
+        assert dict(ledger.state().authors) == {"7": 30, "8": 10}
 
     def test_tasks_are_known_by_change_counts_and_item(self, ledger: Ledger) -> None:
         claimed(ledger, "a:1", "b")
@@ -104,8 +104,8 @@ class TestStanding:
         seen(ledger, 3, "", 50, valid(9, "cat"), valid(10, "dog"))
 
         assert ledger.tasks() == {3: (50, 2, 0, "")}
-        standing = ledger.standing()
-        assert (standing.revision, dict(standing.tally), standing.n_rejected) == (0, {}, 0)
+        state = ledger.state()
+        assert (state.revision, dict(state.tally), state.n_rejected) == (0, {}, 0)
 
     def test_a_task_id_that_comes_again_belongs_to_the_new_item_alone(self, ledger: Ledger) -> None:
         claimed(ledger, *"abcdefgh")
@@ -115,13 +115,13 @@ class TestStanding:
 
         record(ledger, snapshots, ledger.next_reading(), RULES)
 
-        standing = ledger.standing()
-        assert dict(standing.tally) == {}
-        states = {item: u.state for item, u in standing.unsettled.items()}
+        state = ledger.state()
+        assert dict(state.tally) == {}
+        states = {item: u.state for item, u in state.unsettled.items()}
         assert states == dict.fromkeys("abcd", "deleted") | dict.fromkeys("efgh", "open")
         assert ledger.tasks() == {n: (2, 0, 0, item) for n, item in enumerate("efgh")}
 
-    def test_a_standing_is_of_one_moment(self, ledger: Ledger) -> None:
+    def test_a_state_is_of_one_moment(self, ledger: Ledger) -> None:
         """Tally, unsettled and revision belong together while others write."""
         items = [f"item {n}" for n in range(60)]
         claimed(ledger, *items)
@@ -134,10 +134,10 @@ class TestStanding:
             revision = 0
             while revision < len(items):
                 time.sleep(0.001)  # let the writer in
-                standing = ledger.standing()
-                revision = standing.revision
-                assert sum(standing.tally.values()) == revision
-                assert len(standing.unsettled) == len(items) - revision
+                state = ledger.state()
+                revision = state.revision
+                assert sum(state.tally.values()) == revision
+                assert len(state.unsettled) == len(items) - revision
 
         in_parallel(3, write_or_look)
 
@@ -152,7 +152,7 @@ class TestStanding:
         claimed(ledger, f"item {odd}")
         seen(ledger, 1, f"item {odd}", 1, valid(1, odd))
 
-        assert dict(ledger.standing().tally) == {tally_key(0, 0, 0, odd): 1}
+        assert dict(ledger.state().tally) == {tally_key(0, 0, 0, odd): 1}
         assert load(ledger.records([f"item {odd}"])[f"item {odd}"]).outcome == odd
         assert ledger.items_of([1]) == {1: f"item {odd}"}
         assert ledger.changes()[0]["now"] == odd
