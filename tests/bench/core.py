@@ -193,7 +193,8 @@ def decisions(b: Belief, refit: Refit, question: Question, rule: StopRule) -> tu
     """Seconds (median) of a decision with a new prior, and of one with one label more."""
     fresh, later = [], []
     for n in (300, 1000, 2000, 3000):
-        now = refit(labels_counted(b, n + len(rule.kind) + question.top))  # no law known yet
+        # no distribution is known yet
+        now = refit(labels_counted(b, n + len(rule.kind) + question.top))
         one_more = labelled(now, int(unlabelled(now).argmax()), 0)
         for belief, seconds in ((now, fresh), (one_more, later)):
             began = time.process_time()

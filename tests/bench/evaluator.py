@@ -28,7 +28,7 @@ def run() -> None:
 
 
 def truncated_normals() -> None:
-    """Both laws of the differences, for ages in bins and for labels near the vertices."""
+    """Both distributions of the differences, for ages in bins and for labels near the vertices."""
     say(f"\nNDoD: {N_ITEMS:,} items of {K} classes, {N_DRAWS:,} draws each")
     for what, (human, predicted) in {"ages": ages(), "sure people": sure_people()}.items():
         for name in ("ndod", "zero-mean-ndod"):

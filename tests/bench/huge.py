@@ -139,5 +139,5 @@ def opened_and_at_work(plan: Path, home: Path, folder: Path, n_items: int) -> No
             took_ms = quantiles(turns(work, header, ledger, folder, EVENTS))
         except LeaseLost:
             took_ms = "none ends in time"
-    # what grows with the pool is the laws of its groups: each has a number for every item
+    # what grows with the pool is the distributions of its groups: each has a number for every item
     line(f"{n_items:,} items: one turn of advance, p50 / p95", took_ms, "")

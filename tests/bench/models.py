@@ -196,7 +196,7 @@ def _runs(case: Case) -> list[Run]:
 
 
 def _alone(here: Path, family: str, model: str) -> list[list[tuple[int, Marginal]]]:
-    """Of every run, the law of one model's accuracy after so many labels, at every look."""
+    """The distribution of one model's accuracy after so many labels, of every run at every look."""
     case = _case(here, family, (model,), {"task": "estimate"}, {"rmse": 1e-6}, {"groups": "all"})
     assessment, outcome = opened(case)
     found = []

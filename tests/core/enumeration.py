@@ -128,7 +128,7 @@ def values(b, g, counts):
     return np.where(hits + misses > 0, hits / np.maximum(hits + misses, 1e-300), 1.0)
 
 
-def law(b, g, n_quadrature=N_QUADRATURE):
+def exact_atoms(b, g, n_quadrature=N_QUADRATURE):
     """Values of group `g` and their probabilities; values may repeat."""
     counts, p = completions(b, g, n_quadrature)
     return values(b, g, counts), p
@@ -136,7 +136,7 @@ def law(b, g, n_quadrature=N_QUADRATURE):
 
 def mean_and_variance(b, g, n_quadrature=N_QUADRATURE):
     """Mean and variance of the value; of a confusion matrix its accuracy's, and all entries'."""
-    x, p = law(b, g, n_quadrature)
+    x, p = exact_atoms(b, g, n_quadrature)
     mean = p @ x
     if x.ndim == 2:
         return mean[0], float((p @ (x - mean) ** 2).sum())

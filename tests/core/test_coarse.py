@@ -1,13 +1,13 @@
-"""Very large groups: coarse laws against exact ones."""
+"""Very large groups: coarse distributions against exact ones."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from worker.core.posterior import laws
+from worker.core.posterior import distributions
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.coarse import LARGEST_EXACT, coarse_law, step_of
-from worker.core.posterior.counts import mixed_law
+from worker.core.posterior.coarse import LARGEST_EXACT, coarse_distribution, step_of
+from worker.core.posterior.counts import mixed_distribution
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.summary import interval, marginal, mean
 
@@ -15,7 +15,7 @@ from worker.core.posterior.summary import interval, marginal, mean
 @pytest.mark.parametrize("strength", [1.0, 30.0, 900.0, 20_000.0])
 @pytest.mark.parametrize("rate", [0.5, 0.95, 0.9995])
 @pytest.mark.parametrize("size", [3_000, 300])
-def test_a_coarse_law_lies_within_a_step_or_two_of_the_exact_one(strength, rate, size):
+def test_a_coarse_distribution_lies_within_a_step_or_two_of_the_exact_one(strength, rate, size):
     left = np.array([size, size, 5, size // 2], dtype=np.int64)
     rng = np.random.default_rng(5)
     rates = np.clip(rate + 0.03 * rng.standard_normal((4, 3)), 0.001, 0.9999)
@@ -23,8 +23,8 @@ def test_a_coarse_law_lies_within_a_step_or_two_of_the_exact_one(strength, rate,
     weight = np.array([0.2, 0.5, 0.3])
     step = 8
 
-    exact = mixed_law(left, a, b, weight).pmf
-    coarse = coarse_law(left, a, b, weight, step).pmf
+    exact = mixed_distribution(left, a, b, weight).pmf
+    coarse = coarse_distribution(left, a, b, weight, step).pmf
 
     k, j = np.arange(exact.size), step * np.arange(coarse.size)
     assert exact @ k == pytest.approx(coarse @ j, abs=0.01 * step)
@@ -48,14 +48,14 @@ def test_the_value_of_a_group_of_a_million_items_is_that_of_a_beta_nearly(kind):
         np.zeros(1, np.int64), np.array([1_000_000]), np.array([180]), np.array([20]),
         np.array([2.0]), np.array([1.0]), 1, metric=metric,
     )  # fmt: skip
-    law = marginal(belief, 0)
-    assert law.n_floats < 20_000
+    distribution = marginal(belief, 0)
+    assert distribution.n_floats < 20_000
     known = stats.beta(182, 21)
     low, high = interval(belief)[0]
     expected = known.interval(0.95)
     if kind == "bias":
         expected = (0.9 - expected[1], 0.9 - expected[0])
     assert (low, high) == pytest.approx(expected, abs=5e-4)
-    x, mass = law.atoms()
+    x, mass = distribution.atoms()
     assert x @ mass == pytest.approx(mean(belief)[0], abs=2e-4)
-    assert laws.law_of_group(belief, 0) is law
+    assert distributions.distribution_of_group(belief, 0) is distribution

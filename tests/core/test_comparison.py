@@ -13,7 +13,7 @@ from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.drawing import draw
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
-from worker.core.posterior.summary import distribution
+from worker.core.posterior.summary import atoms_of
 from worker.core.posterior.supposing import labelled
 from worker.core.questions.comparison import lookahead, pairs_asked, region, regions
 from worker.core.questions.question import Question
@@ -35,7 +35,7 @@ def belief(*cells, population="finite", prior=(1.0, 1.0), group=None):
 @given(counts, counts, st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.25, 0.5]))
 def test_the_regions_are_the_sums_over_all_completions_of_both_groups(first, second, epsilon):
     b = belief(first, second)
-    atoms = [list(zip(*distribution(b, g), strict=True)) for g in (0, 1)]
+    atoms = [list(zip(*atoms_of(b, g), strict=True)) for g in (0, 1)]
     expected = np.zeros(3)
     for (x, p), (y, q) in itertools.product(*atoms):
         at = 0 if x - y < -epsilon - 1e-9 else 2 if x - y > epsilon + 1e-9 else 1
@@ -176,7 +176,7 @@ def test_regions_after_a_label_are_what_they_would_be_without_those_before(metri
 @pytest.mark.parametrize(
     ("kind", "population"), [("accuracy", "infinite"), ("cost", "finite"), ("ece", "infinite")]
 )
-def test_regions_of_laws_that_are_no_counts_follow_their_labels_too(kind, population):
+def test_regions_of_distributions_that_are_no_counts_follow_their_labels_too(kind, population):
     b = made(np.random.default_rng(4), kind, 9, (1, 1), (1,), population, n_groups=3)
     pairs = pairs_asked(b, Question("compare"))
     for cell in np.flatnonzero(unlabelled(b)).tolist():

@@ -14,7 +14,7 @@ from worker.core.posterior.differences import CLOSENESS
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.pooling import pooled
-from worker.core.posterior.summary import distribution, mean, variance
+from worker.core.posterior.summary import atoms_of, mean, variance
 from worker.core.posterior.supposing import labelled
 
 PRIOR = 1.0  # pseudo-counts of a group, as a comparison of models has by default
@@ -73,7 +73,7 @@ def brute_force(sizes, counts):
     whole = np.zeros(2 * n + 1)
     for s, weight in given_shares(sizes, counts):
         at = np.flatnonzero(weight > weight.max() * 1e-7)
-        law = np.ones((at.size, 1))
+        distribution = np.ones((at.size, 1))
         for of, row, to_come in zip(s, counts, left, strict=True):
             a = of * SHARES[:, at] + row[:, None]
             own = np.zeros((at.size, 2 * to_come + 1))
@@ -82,8 +82,10 @@ def brute_force(sizes, counts):
                 logs = sum(_rising(x, k) for x, k in zip(a, kinds, strict=True))
                 mass = np.exp(ways + logs - _rising(a.sum(axis=0), to_come))
                 own[:, kinds[0] - kinds[1] + to_come] += mass
-            law = np.stack([np.convolve(one, two) for one, two in zip(law, own, strict=True)])
-        whole += weight[at] @ law
+            distribution = np.stack(
+                [np.convolve(one, two) for one, two in zip(distribution, own, strict=True)]
+            )
+        whole += weight[at] @ distribution
     known = counts[:, 0].sum() - counts[:, 1].sum()
     return (known - n + np.arange(2 * n + 1)) / np.sum(sizes), whole / whole.sum()
 
@@ -99,9 +101,11 @@ POOLS = [
 
 
 @pytest.mark.parametrize(("sizes", "counts"), POOLS)
-def test_with_several_strata_the_law_is_near_the_integral_over_what_they_share(sizes, counts):
+def test_with_several_strata_the_distribution_is_near_the_integral_over_what_they_share(
+    sizes, counts
+):
     b, (x, exact) = belief(sizes, counts), brute_force(sizes, counts)
-    y, found = distribution(b, 0)
+    y, found = atoms_of(b, 0)
     assert y == pytest.approx(x)
     assert np.abs(np.cumsum(found) - np.cumsum(exact)).max() < 0.03
     expected = x @ exact
@@ -113,10 +117,12 @@ def test_with_several_strata_the_law_is_near_the_integral_over_what_they_share(s
 @given(
     st.integers(0, 6), st.integers(0, 6), st.integers(0, 6), st.integers(1, 12), st.integers(0, 9)
 )
-def test_with_one_stratum_the_law_is_a_dirichlet_multinomial(first, second, neither, left, agreed):
+def test_with_one_stratum_the_distribution_is_a_dirichlet_multinomial(
+    first, second, neither, left, agreed
+):
     counts = np.array([first, second, neither])
     b = belief([counts.sum() + left], [counts], agreed=agreed)
-    x, found = distribution(b, 0)
+    x, found = atoms_of(b, 0)
     exact = np.zeros(2 * left + 1)
     for kinds in compositions(left, 3):
         exact[kinds[0] - kinds[1] + left] += dirichlet_multinomial(kinds, counts + PRIOR / 3)
@@ -126,13 +132,13 @@ def test_with_one_stratum_the_law_is_a_dirichlet_multinomial(first, second, neit
 
 
 @pytest.mark.parametrize("counts", [(4, 0, 0), (2, 1, 1), (9, 1, 2), (24, 2, 4), (75, 5, 20)])
-def test_of_many_items_the_law_is_smooth_and_its_tails_are_those_of_the_exact_one(
+def test_of_many_items_the_distribution_is_smooth_and_its_tails_are_those_of_the_exact_one(
     counts, monkeypatch
 ):
     size = sum(counts) + 120
-    x, found = distribution(belief([size], [counts]), 0)
+    x, found = atoms_of(belief([size], [counts]), 0)
     monkeypatch.setattr("worker.core.posterior.differences._LARGEST_EXACT", 1000)
-    other = distribution(belief([size], [counts], agreed=1), 0)[1]  # agreed: not the one kept
+    other = atoms_of(belief([size], [counts], agreed=1), 0)[1]  # agreed: not the one kept
     upto, exact = np.cumsum(found), np.cumsum(other)
     tails = (exact < 0.1) | (exact > 0.9)
     assert np.abs(upto - exact).max() < 0.03
@@ -152,8 +158,8 @@ def test_the_drop_is_what_a_label_is_expected_to_take_from_the_variance(sizes, c
             more[cell, outcome] += 1
             total = sum(weight.sum() for _, weight in given_shares(sizes, more))
             chance.append(total)
-            y, law = brute_force(sizes, more)
-            after += total * ((y - y @ law) ** 2 @ law)
+            y, distribution = brute_force(sizes, more)
+            after += total * ((y - y @ distribution) ** 2 @ distribution)
         drop = before - after / sum(chance)
         assert moments(b).rate[cell] == pytest.approx(chance[0] / sum(chance), abs=0.02)
         assert moments(b).drop[cell] == pytest.approx(drop, rel=0.12)
@@ -166,7 +172,7 @@ def test_before_any_label_all_differences_are_alike_however_the_pool_is_cut(half
     for n_strata, n_groups in itertools.product((1, 4, 20), (1, 5)):
         sizes = np.full(n_strata * n_groups, 2000 // n_strata)
         b = belief(sizes, np.zeros((sizes.size, 3), int), np.repeat(np.arange(n_groups), n_strata))
-        x, p = distribution(b, n_groups - 1)
+        x, p = atoms_of(b, n_groups - 1)
         assert p == pytest.approx(p[::-1])
         found.append(p[np.abs(x) <= half].sum())
     assert found == pytest.approx([half] * 6, abs=1e-3)
@@ -177,13 +183,13 @@ def test_a_rate_that_all_strata_share_is_learnt_from_all_of_them():
     b = belief([63] * 8, [(0, 0, 0)] * 8, agreed=4496)
     for n, outcome in enumerate([0, 0, 0, 1, 0, 2, 0, 0, 1, 0, 0, 0]):  # 9, 2 and 1
         b = labelled(b, n % 8, outcome)
-    x, p = distribution(b, 0)
+    x, p = atoms_of(b, 0)
     assert 0.2 < p[np.abs(x) <= 0.05].sum() < 0.6
 
 
 def test_when_all_is_labelled_nothing_is_left_to_believe():
     b = belief([4, 3], [(2, 1, 1), (3, 0, 0)], agreed=3)
-    assert distribution(b, 0)[0].tolist() == [0.4]
+    assert atoms_of(b, 0)[0].tolist() == [0.4]
     assert moments(b).drop.tolist() == [0, 0, 0]
     assert variance(b).tolist() == pytest.approx([0], abs=1e-12)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.core.enumeration import law, made
+from tests.core.enumeration import exact_atoms, made
 from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.drawing import dirichlets
@@ -71,7 +71,7 @@ def test_the_entries_of_strata_that_share_a_node_hold_their_level_of_all_complet
         b = made(rng, "confusion", 5, n_cells=(2, 3), n_nodes=(3,), n_groups=2)
         found = confusion_interval(b, 0.9)
         for g in range(2):
-            x, p = law(b, g)
+            x, p = exact_atoms(b, g)
             inside = (x >= found[g, :, 0] - 1e-9) & (x <= found[g, :, 1] + 1e-9)
             assert (p @ inside > 0.9 - 0.06).all()
             # no wider than needed: an item less on either side would not do; but for the right

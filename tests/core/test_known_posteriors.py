@@ -40,11 +40,11 @@ def names():
     return (folder() / "cifar100" / "classes.txt").read_text(encoding="utf-8").split()
 
 
-@pytest.mark.parametrize(("name", "law"), [("people", (280, 203)), ("trees", (351, 162))])
-def test_superclasses_have_the_stated_betas(name, law):
+@pytest.mark.parametrize(("name", "distribution"), [("people", (280, 203)), ("trees", (351, 162))])
+def test_superclasses_have_the_stated_betas(name, distribution):
     of, index = superclasses()
     found = marginal(all_labels(of), index[name])
-    assert (found.a, found.b) == law
+    assert (found.a, found.b) == distribution
 
 
 def test_people_are_less_accurate_than_trees_with_the_stated_probability():

@@ -11,7 +11,7 @@ from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.drawing import draw
 from worker.core.posterior.entries import confusion_interval
 from worker.core.posterior.mixing import likeliest, mixed, weighed, with_variants
-from worker.core.posterior.summary import distribution, draws, interval, marginals, mean, variance
+from worker.core.posterior.summary import atoms_of, draws, interval, marginals, mean, variance
 from worker.core.questions.comparison import region, regions
 from worker.core.questions.question import Question, StopRule
 from worker.core.questions.ranking import mrr_confidence, ranking, set_confidence
@@ -61,16 +61,18 @@ def test_mean_and_variance_are_those_of_the_mixture(kind: str, data: st.DataObje
 
 @pytest.mark.parametrize("kind", ["accuracy", "bias"])
 @given(data=st.data())
-def test_the_law_of_a_group_is_the_mean_of_the_laws(kind: str, data: st.DataObject) -> None:
+def test_the_distribution_of_a_group_is_the_mean_of_the_distributions(
+    kind: str, data: st.DataObject
+) -> None:
     b = in_doubt(data, kind)
     for g in np.flatnonzero(group_size(b)):
-        values, masses = distribution(b, int(g))
+        values, masses = atoms_of(b, int(g))
         assert masses.sum() == pytest.approx(1)
         at = np.unique(values.round(9))
         got = np.array([masses[np.isclose(values, x)].sum() for x in at])
         expected = np.zeros(at.size)
         for weight, variant in weighed(b):
-            own, mass = distribution(variant, int(g))
+            own, mass = atoms_of(variant, int(g))
             expected += weight * np.array([mass[np.isclose(own, x)].sum() for x in at])
         np.testing.assert_allclose(got, expected, atol=1e-9)
 
@@ -98,7 +100,7 @@ def test_draws_are_of_all_tallies(data: st.DataObject) -> None:
     error = 5 * np.sqrt(variance(b)[filled] / 4000) + 1e-9
     assert (np.abs(drawn.mean(axis=0) - mean(b)[filled]) < error).all()
     assert draws(b).shape == (2000, b.n_groups)
-    assert all((law is None) == (not full) for law, full in zip(marginals(b), filled, strict=True))
+    assert all((d is None) == (not full) for d, full in zip(marginals(b), filled, strict=True))
 
 
 @given(data=st.data())
@@ -145,8 +147,8 @@ def test_labels_in_doubt_in_a_group_of_many_items_keep_the_mean(more: int) -> No
     other = np.array([[60 + more, 40 - more], [3, 0]])
     doubtful = with_variants(b, [np.array([[60, 40], [3, 0]]), other])
     for g in range(2):
-        values, masses = distribution(doubtful, g)
-        apart = [np.dot(*distribution(v, g)) for v in doubtful.variants]
+        values, masses = atoms_of(doubtful, g)
+        apart = [np.dot(*atoms_of(v, g)) for v in doubtful.variants]
         assert values @ masses == pytest.approx(np.mean(apart), abs=1e-9)
 
 

@@ -10,8 +10,8 @@ from scipy import stats
 
 from tests.core.enumeration import (
     beliefs,
+    exact_atoms,
     expected_drop,
-    law,
     made,
     mean_and_variance,
     next_label,
@@ -80,7 +80,7 @@ def test_the_confusion_matrix_has_the_means_over_all_completions(b):
     shares = confusion_mean(b)
     for g in range(b.n_groups):
         if g in filled(b):
-            x, p = law(b, g)
+            x, p = exact_atoms(b, g)
             assert shares[g] == pytest.approx(p @ x)
             assert shares[g].sum() == pytest.approx(1.0)
         else:
@@ -231,13 +231,13 @@ def dirichlet(prior, counts, population="infinite"):
 def test_beta_and_dirichlet_are_together_the_dirichlet_of_the_paper():
     prior, counts, costs = [0.7, 0.2, 0.4, 0.1], [12, 3, 0, 5], np.array([0.0, 1.0, 5.0, 2.5])
     b = dirichlet(prior, counts)
-    law = stats.dirichlet(np.array(prior) + counts)
-    assert confusion_mean(b)[0] == pytest.approx(law.mean())
-    assert moments(b).mean[0] == pytest.approx(law.mean()[0])
-    assert moments(b).variance[0] == pytest.approx(law.var().sum())
+    distribution = stats.dirichlet(np.array(prior) + counts)
+    assert confusion_mean(b)[0] == pytest.approx(distribution.mean())
+    assert moments(b).mean[0] == pytest.approx(distribution.mean()[0])
+    assert moments(b).variance[0] == pytest.approx(distribution.var().sum())
     cost = replace(b, metric=Metric("cost", values=costs[None]), _memo={})
-    assert moments(cost).mean[0] == pytest.approx(law.mean() @ costs)
-    assert moments(cost).variance[0] == pytest.approx(costs @ law.cov() @ costs)
+    assert moments(cost).mean[0] == pytest.approx(distribution.mean() @ costs)
+    assert moments(cost).variance[0] == pytest.approx(costs @ distribution.cov() @ costs)
 
 
 def test_a_dirichlets_variance_falls_by_one_label_as_the_paper_has_it():

@@ -99,7 +99,7 @@ def test_the_probabilities_of_a_story_are_those_of_urns():
     assert found.concept == pytest.approx(np.log(1 / 2 * 1 / 2))
 
 
-def test_shares_and_scores_of_one_law_rarely_differ():
+def test_shares_and_scores_of_one_distribution_rarely_differ():
     rng, p = np.random.default_rng(4), []
     for _ in range(300):
         p.append(shares_differ(rng.multinomial(500, EVEN), rng.multinomial(800, EVEN)).p)

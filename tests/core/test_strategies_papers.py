@@ -227,7 +227,7 @@ def test_bayes_ucb_goes_by_the_exact_quantile_and_takes_another_one():
     b = belief([4000] * 2, [1000, 30], [8, 0])
     known = moments(b)
     for quantile in (0.975, 0.6):
-        exact = [law.quantiles(np.array([1 - quantile]))[0] for law in marginals(b)]
+        exact = [d.quantiles(np.array([1 - quantile]))[0] for d in marginals(b)]
         share = chosen_often(partial(bayes_ucb, quantile=quantile), b, LOWEST, n=9)
         assert share[int(np.argmin(exact))] == 1.0
     assert exact != pytest.approx(known.mean - 0.2533 * np.sqrt(known.variance), abs=1e-3)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from worker.core.posterior import laws
+from worker.core.posterior import distributions
 from worker.core.posterior.belief import Belief, group_size
-from worker.core.posterior.laws import law_of_group, laws_of_groups
+from worker.core.posterior.distributions import distribution_of_group, distributions_of_groups
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.summary import marginal, marginals
 from worker.core.posterior.supposing import labelled, retallied
@@ -43,27 +43,28 @@ def emptied(b: Belief, g: int) -> Belief:
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(laws, "_laws", laws.LawCache(1 << 23))
+    monkeypatch.setattr(distributions, "_distributions", distributions.DistributionCache(1 << 23))
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "bias"])
-def test_laws_worked_out_together_are_those_worked_out_alone(metric, monkeypatch):
+def test_distributions_worked_out_together_are_those_worked_out_alone(metric, monkeypatch):
     b = wide(1, metric=metric)
     filled = np.flatnonzero(group_size(b)).tolist()
-    assert len(filled) > laws._MANY
-    together = laws_of_groups(b, filled)
-    monkeypatch.setattr(laws, "_laws", laws.LawCache(1 << 23))
+    assert len(filled) > distributions._MANY
+    together = distributions_of_groups(b, filled)
+    monkeypatch.setattr(distributions, "_distributions", distributions.DistributionCache(1 << 23))
 
-    for g, law in zip(filled, together, strict=True):
-        alone = law_of_group(b, g)
-        assert law.law.pmf == pytest.approx(alone.law.pmf, abs=1e-15)
-        assert law.law.at_least == pytest.approx(alone.law.at_least, abs=1e-15)
-        assert (law.law.low, law.law.high) == (alone.law.low, alone.law.high)
-        assert (law.right, law.size) == (alone.right, alone.size)
-        assert law.offset == pytest.approx(alone.offset, abs=1e-15)
+    for g, distribution in zip(filled, together, strict=True):
+        alone = distribution_of_group(b, g)
+        assert distribution.count.pmf == pytest.approx(alone.count.pmf, abs=1e-15)
+        assert distribution.count.at_least == pytest.approx(alone.count.at_least, abs=1e-15)
+        assert distribution.count.low == alone.count.low
+        assert distribution.count.high == alone.count.high
+        assert (distribution.right, distribution.size) == (alone.right, alone.size)
+        assert distribution.offset == pytest.approx(alone.offset, abs=1e-15)
 
 
-def test_laws_are_carried_over_to_a_belief_that_differs_in_one_group():
+def test_distributions_are_carried_over_to_a_belief_that_differs_in_one_group():
     b = wide(2, n_groups=40)
     before = marginals(b)
     cell = int(np.flatnonzero(b.size - b.right - b.wrong)[0])
@@ -73,7 +74,7 @@ def test_laws_are_carried_over_to_a_belief_that_differs_in_one_group():
         if g != b.group[cell]:
             assert found[g] is before[g]
     new = marginal(after, int(b.group[cell]))
-    assert found[int(b.group[cell])].law.pmf == pytest.approx(new.law.pmf)
+    assert found[int(b.group[cell])].count.pmf == pytest.approx(new.count.pmf)
 
 
 def test_an_unchanged_tally_is_the_same_belief():
@@ -91,8 +92,8 @@ def test_rivals_that_cannot_come_near_change_nothing(which, top):
     values = {g: marginal(b, g) for g in np.flatnonzero(group_size(b)).tolist()}
     grid = np.unique(np.concatenate([sign * values[g].atoms()[0] for g in chosen]).round(12))
     at_most, reach = np.ones(grid.size), np.ones(grid.size)
-    for g, law in values.items():
-        x, p = law.atoms()
+    for g, distribution in values.items():
+        x, p = distribution.atoms()
         if g in chosen:
             at_most *= [p[sign * x <= value + 1e-9].sum() for value in grid]
         else:
@@ -129,8 +130,8 @@ def test_a_rule_that_surely_does_not_hold_among_many_groups_does_not_hold(seed):
     assert decide(known, question, rule, spent, left, bound_suffices=True).reason == "answered"
 
 
-def test_refuting_takes_the_laws_of_few_groups():
+def test_refuting_takes_the_distributions_of_few_groups():
     b = wide(20, labels=0.3)
     question, rule = Question("identify"), StopRule("mrr", 0.99, 0.95)
     assert is_far_from_holding(b, question, rule)
-    assert len(laws._laws._laws) < N_GROUPS / 4
+    assert len(distributions._distributions._kept) < N_GROUPS / 4

@@ -53,7 +53,7 @@ def test_several_predictions_of_an_item_count_as_several_items():
 
 
 @pytest.mark.parametrize("name", ["uniform", "dirichlet"])
-def test_draws_follow_the_law_whatever_the_human_label(name):
+def test_draws_follow_the_distribution_whatever_the_human_label(name):
     predicted = drawn_predictions(5, [4.0, 2.0, 1.0], 500)
     found = fitted(name, np.full(predicted.shape, 1 / 3), predicted)
     drawn = found.sample(HUMAN, 4000, np.random.default_rng(1))
@@ -61,8 +61,8 @@ def test_draws_follow_the_law_whatever_the_human_label(name):
     assert drawn.sum(axis=2) == pytest.approx(1.0)
     for item in drawn:
         for k, a in enumerate(found.alpha):
-            law = stats.beta(a, found.alpha.sum() - a)
-            assert stats.kstest(item[:, k], law.cdf).pvalue > 1e-4
+            distribution = stats.beta(a, found.alpha.sum() - a)
+            assert stats.kstest(item[:, k], distribution.cdf).pvalue > 1e-4
     if name == "uniform":
         assert found.alpha.tolist() == [1.0, 1.0, 1.0]
 

@@ -49,7 +49,7 @@ def test_its_expectation_does_not_depend_on_the_number_of_draws():
         assert abs(scores.mean() - 1 / np.sqrt(np.pi)) < 4 * error
 
 
-def test_the_true_law_scores_better_than_narrower_wider_and_shifted_ones():
+def test_the_true_distribution_scores_better_than_narrower_wider_and_shifted_ones():
     rng = np.random.default_rng(5)
     truth = rng.normal(size=(4_000, 2))
     score = {

@@ -1,4 +1,4 @@
-"""The three experiments on predictors whose law is known, and on the real ones of CIFAR-10H."""
+"""The three experiments on predictors of known distributions, and on those of CIFAR-10H."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TestFit:
                     assert one.energy < other.energy
         assert all(len(one.folds) == 3 and one.refused == "" for one in found.evaluators)
 
-    def test_the_true_law_has_the_interval_of_its_own_distances(self):
+    def test_the_true_distribution_has_the_interval_of_its_own_distances(self):
         """Distances of two draws of N(y, s² I) in the plane of the simplex: s √2 Rayleigh / √2."""
         human, width = people(600, concentration=30), 0.02
         found = fit_experiment(human, near(human, width), ("zero-mean-ndod",), QUICK)

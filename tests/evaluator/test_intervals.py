@@ -12,7 +12,7 @@ from worker.evaluator.density import density
 from worker.evaluator.errors import EvaluatorError
 from worker.evaluator.intervals import density_region, hpdi, right_tailed
 
-LAWS = {
+DISTRIBUTIONS = {
     "normal": (stats.norm(), None, None),
     "exponential": (stats.expon(), 0.0, None),
     "beta": (stats.beta(0.7, 5), 0.0, 1.0),
@@ -46,23 +46,23 @@ def test_the_right_tailed_interval_leaves_its_tail_to_the_right(sample, level):
     assert (sample < end).mean() <= level + 1 / sample.size
 
 
-@pytest.mark.parametrize("name", LAWS)
-def test_of_large_samples_they_come_to_the_intervals_of_the_law(name):
-    law, low, high = LAWS[name]
-    sample = law.rvs(200_000, random_state=np.random.default_rng(5))
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_of_large_samples_they_come_to_the_intervals_of_the_distribution(name):
+    distribution, low, high = DISTRIBUTIONS[name]
+    sample = distribution.rvs(200_000, random_state=np.random.default_rng(5))
     starts = np.linspace(1e-9, 0.1 - 1e-9, 2001)
-    ends = law.ppf(starts + 0.9)
-    at = (ends - law.ppf(starts)).argmin()
-    width = ends[at] - law.ppf(starts[at])
+    ends = distribution.ppf(starts + 0.9)
+    at = (ends - distribution.ppf(starts)).argmin()
+    width = ends[at] - distribution.ppf(starts[at])
     found = hpdi(sample, 0.9)
     assert found[1] - found[0] == pytest.approx(width, rel=0.01)
-    assert right_tailed(sample, 0.9) == pytest.approx(law.ppf(0.9), rel=0.02)
+    assert right_tailed(sample, 0.9) == pytest.approx(distribution.ppf(0.9), rel=0.02)
     of = density(sample, low, high)
     assert of.mass.sum() == pytest.approx(1)
     (piece,) = density_region(sample, of, 0.9)
     assert piece.high - piece.low == pytest.approx(width, rel=0.05)
     assert piece.share == pytest.approx(0.9, abs=0.02)
-    between = np.diff(law.cdf([*(of.at - of.step / 2), of.at[-1] + of.step / 2]))
+    between = np.diff(distribution.cdf([*(of.at - of.step / 2), of.at[-1] + of.step / 2]))
     assert np.abs(between - of.mass).sum() < 0.05
 
 
@@ -80,10 +80,10 @@ def test_two_modes_are_two_pieces_where_the_narrowest_interval_spans_the_gap():
 
 
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_one_mode_is_one_piece_also_in_smaller_samples(name, seed):
-    law, low, high = LAWS[name]
-    sample = law.rvs(500, random_state=np.random.default_rng(seed))
+    distribution, low, high = DISTRIBUTIONS[name]
+    sample = distribution.rvs(500, random_state=np.random.default_rng(seed))
     assert len(density_region(sample, density(sample, low, high), 0.9)) == 1
 
 

@@ -1,4 +1,4 @@
-"""The normal law of the differences, within the simplex."""
+"""The normal distribution of the differences, within the simplex."""
 
 import os
 
@@ -29,7 +29,7 @@ def factor_of(k, seed, least=0.05, most=0.3):
     return Simplex(k).rotation @ (axes * rng.uniform(least, most, k - 1))
 
 
-def same_law(one, other):
+def same_distribution(one, other):
     """The mean and the second moments of (D, K) draws agree within 5 standard errors."""
     for f in (lambda p: p, lambda p: p**2, lambda p: p * np.roll(p, 1, axis=1), np.sqrt):
         a, b = f(one), f(other)
@@ -64,7 +64,7 @@ class TestTheFit:
         assert fitted("zero-mean-ndod", human, predicted).covariance == pytest.approx(0.02)
 
 
-class TestTheLawWithinTheSimplex:
+class TestTheDistributionWithinTheSimplex:
     @pytest.mark.parametrize("centre", [-0.4, 0.0, 0.1, 0.5, 1.0, 1.7])
     @pytest.mark.parametrize("sd", [0.002, 0.05, 0.5, 4.0])
     @pytest.mark.parametrize("least_accepted", [CHAINS_ONLY, 0.1])
@@ -73,29 +73,31 @@ class TestTheLawWithinTheSimplex:
         place = np.array([[centre, 1 - centre]])
         rng = np.random.default_rng(1)
         drawn = truncated_normal(place, factor, 2000, rng, least_accepted)
-        law = stats.truncnorm((0 - centre) / sd, (1 - centre) / sd, centre, sd)
+        distribution = stats.truncnorm((0 - centre) / sd, (1 - centre) / sd, centre, sd)
         assert drawn.sum(axis=2) == pytest.approx(1.0)
         outside = max(-centre, centre - 1.0)
         if outside / sd < 30:  # scipy's own tail ends before the next case
-            assert stats.kstest(drawn[0, :, 0], law.cdf).pvalue > 1e-4
+            assert stats.kstest(drawn[0, :, 0], distribution.cdf).pvalue > 1e-4
         else:  # so far out it is exponential
             inwards = drawn[0, :, 0] if centre < 0 else drawn[0, :, 1]
             assert stats.kstest(inwards, stats.expon(scale=sd**2 / outside).cdf).pvalue > 1e-4
 
     @pytest.mark.parametrize("seed", range(3 if IS_SHORT else 10))
     @pytest.mark.parametrize("k", [3, 5])
-    def test_chains_draw_from_the_law_that_rejection_draws_from(self, k, seed):
+    def test_chains_draw_from_the_distribution_that_rejection_draws_from(self, k, seed):
         rng = np.random.default_rng(seed)
         factor = factor_of(k, seed)
         centre = rng.dirichlet(np.full(k, 0.5), 3) + rng.normal(size=(3, k - 1)) @ factor.T / 4
         drawn = truncated_normal(centre, factor, N_DRAWS, rng, CHAINS_ONLY)
         for c, chains in zip(centre, drawn, strict=True):
             proposed = c + rng.normal(size=(400_000, k - 1)) @ factor.T
-            same_law(chains, proposed[(proposed >= 0).all(axis=1)])
+            same_distribution(chains, proposed[(proposed >= 0).all(axis=1)])
 
     @pytest.mark.parametrize("sigma2", [0.001, 0.02, 0.1, 1.0])
     @pytest.mark.parametrize("k", [4, 20])
-    def test_around_vertices_too_it_is_the_law_that_exact_tilting_draws_from(self, k, sigma2):
+    def test_around_vertices_too_it_is_the_distribution_that_exact_tilting_draws_from(
+        self, k, sigma2
+    ):
         """Rejection would accept less than one proposal in 10^5 here."""
         rng = np.random.default_rng(k)
         centre = np.stack([np.eye(k)[0], np.full(k, 1 / k), np.eye(k)[k - 1] / 2 + 0.5 / k])
@@ -103,9 +105,9 @@ class TestTheLawWithinTheSimplex:
         chains = truncated_normal(centre, factor, N_DRAWS, rng, CHAINS_ONLY)
         exact = add_noise(np.repeat(centre[:, None], N_DRAWS, axis=1), sigma2, rng)
         for one, other in zip(chains, exact, strict=True):
-            same_law(one, other)
+            same_distribution(one, other)
 
-    def test_a_narrow_law_far_from_round_is_explored(self):
+    def test_a_narrow_distribution_far_from_round_is_explored(self):
         k = 4
         axes = np.linalg.qr(np.random.default_rng(2).normal(size=(k - 1, k - 1)))[0]
         factor = Simplex(k).rotation @ (axes * [0.002, 0.02, 0.3])
@@ -113,7 +115,7 @@ class TestTheLawWithinTheSimplex:
         rng = np.random.default_rng(3)
         drawn = truncated_normal(centre, factor, N_DRAWS, rng, CHAINS_ONLY)
         proposed = centre + rng.normal(size=(400_000, k - 1)) @ factor.T
-        same_law(drawn[0], proposed[(proposed >= 0).all(axis=1)])
+        same_distribution(drawn[0], proposed[(proposed >= 0).all(axis=1)])
 
     @given(st.integers(2, 12), st.integers(0, 2**32), st.integers(1, 90))
     @settings(max_examples=30)
@@ -139,7 +141,7 @@ class TestTheLawWithinTheSimplex:
         assert (between / expected < 3.0).all()
 
 
-class TestALawWithoutWidthInSomeDirections:
+class TestADistributionWithoutWidthInSomeDirections:
     def test_predictions_equal_to_the_labels_give_the_labels(self):
         human = np.random.default_rng(1).dirichlet(np.ones(4), 6)
         for name in ("ndod", "zero-mean-ndod"):
@@ -157,7 +159,7 @@ class TestALawWithoutWidthInSomeDirections:
         without = fitted("zero-mean-ndod", human[:, :4], predicted[:, :4])
         expected = without.sample(human[:, :4], 2000, np.random.default_rng(4))
         for one, other in zip(drawn[:5, :, :4], expected[:5], strict=True):
-            same_law(one, other)
+            same_distribution(one, other)
 
     def test_constant_predictions_are_fitted(self):
         human = np.random.default_rng(3).dirichlet(np.ones(3), 50)
@@ -174,7 +176,7 @@ class TestALawWithoutWidthInSomeDirections:
         assert drawn[..., 2] == pytest.approx(np.repeat(human[:, 2:], 500, axis=1), abs=1e-6)
         assert drawn[0, :, 0].std() > 0.05
 
-    def test_a_law_that_misses_the_simplex_is_refused(self):
+    def test_a_distribution_that_misses_the_simplex_is_refused(self):
         human = np.array([[0.5, 0.5, 0.0], [0.3, 0.7, 0.0], [0.1, 0.9, 0.0]])
         moved = human + np.array([-0.1, -0.1, 0.2])
         found = fitted("ndod", human, moved)
@@ -183,13 +185,13 @@ class TestALawWithoutWidthInSomeDirections:
 
 
 class TestNoise:
-    def test_it_is_the_law_that_rejection_draws_from(self):
+    def test_it_is_the_distribution_that_rejection_draws_from(self):
         rng = np.random.default_rng(5)
         centre = np.array([[0.2, 0.3, 0.5], [0.9, 0.1, 0.0]])
         drawn = add_noise(np.repeat(centre[:, None], N_DRAWS, axis=1), 0.05, rng)
         for c, one in zip(centre, drawn, strict=True):
             proposed = c + rng.normal(size=(400_000, 2)) @ (np.sqrt(0.05) * Simplex(3).rotation).T
-            same_law(one, proposed[(proposed >= 0).all(axis=1)])
+            same_distribution(one, proposed[(proposed >= 0).all(axis=1)])
 
     def test_every_draw_has_a_centre_of_its_own(self):
         rng = np.random.default_rng(6)

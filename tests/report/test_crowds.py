@@ -192,9 +192,9 @@ def test_without_inference_quality_rests_on_gold_items_alone(tmp_path: Path, rul
     assert found.agreement is not None
     assert all(d.sure is None for d in found.disputed)
     for person in found.annotators:
-        law = stats.beta(person.gold_right + 0.5, person.gold - person.gold_right + 0.5)  # type: ignore[operator]
+        distribution = stats.beta(person.gold_right + 0.5, person.gold - person.gold_right + 0.5)  # type: ignore[operator]
         said = [person.quality, person.quality_low, person.quality_high]
-        assert said == pytest.approx([law.mean(), *law.interval(0.95)], abs=1e-6)
+        assert said == pytest.approx([distribution.mean(), *distribution.interval(0.95)], abs=1e-6)
     assert "by the gold items alone" in page(found)
 
 

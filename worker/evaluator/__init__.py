@@ -1,1 +1,1 @@
-"""Bayesian evaluators of subjective tasks: the law of a prediction given the human label."""
+"""Bayesian evaluators of subjective tasks: what predictions follow, given the human label."""

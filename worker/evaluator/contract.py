@@ -13,7 +13,7 @@ __all__ = ["EVALUATORS", "Evaluator", "Fit", "Options"]
 
 
 class Evaluator(Protocol):
-    """The law of a prediction given the human label, fitted to pairs of them."""
+    """The distribution of a prediction given the human label, fitted to pairs of them."""
 
     @property
     def name(self) -> str:
@@ -33,7 +33,7 @@ class Evaluator(Protocol):
             human: (N, K), rows of probabilities; they may be others than those of the fit.
             n_draws: D >= 1.
             noise: of `bnn` only: add the likelihood's noise. Without it draws are conditional
-                means, the paper's. The others have one law, and draw from it either way.
+                means, the paper's. The others have one distribution, and draw from it either way.
 
         Returns:
             (N, D, K), probabilities. Draw d of `bnn` comes from the same weights in every item.

@@ -1,4 +1,4 @@
-"""The normal law of the differences between predictions and human labels (NDoD)."""
+"""The normal distribution of the differences between predictions and human labels (NDoD)."""
 
 from dataclasses import dataclass
 
@@ -33,11 +33,11 @@ class DifferenceEvaluator:
     def sample(self, human: Floats, n_draws: int, rng: Generator, *, noise: bool = True) -> Floats:
         """See `worker.evaluator.contract.Evaluator.sample`.
 
-        The paper resamples until a draw lies in the simplex; this is the same law, drawn so that
-        it ends for any K (`truncated_normal`).
+        The paper resamples until a draw lies in the simplex; this is the same distribution, drawn
+        so that it ends for any K (`truncated_normal`).
 
         Raises:
-            EvaluatorError: the covariance is singular, and the law misses the simplex.
+            EvaluatorError: the covariance is singular, and the distribution misses the simplex.
         """
         human = labels(human, self.n_classes)
         rotation = Simplex(self.n_classes).rotation

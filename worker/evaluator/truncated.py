@@ -1,7 +1,8 @@
-"""Draws from a normal law that is cut off at the faces of the probability simplex.
+"""Draws from a normal distribution that is cut off at the faces of the probability simplex.
 
-Proposing and rejecting, as the paper does, never ends where the simplex holds little of the law: at
-its vertices, where human labels are. There a Markov chain moves along lines within the simplex.
+Proposing and rejecting, as the paper does, never ends where the simplex holds little of the
+distribution: at its vertices, where human labels are. There a Markov chain moves along lines within
+the simplex.
 """
 
 from collections.abc import Sequence
@@ -62,7 +63,7 @@ def truncated_normal(
         (N, D, K), probabilities.
 
     Raises:
-        EvaluatorError: r < K - 1, and some law has nothing in the simplex.
+        EvaluatorError: r < K - 1, and some distribution has nothing in the simplex.
 
     Source:
         Gibbs steps for a truncated normal (Geweke 1991; Robert, Statistics and Computing 1995).
@@ -122,7 +123,7 @@ def _reject(
 
 
 def _edges(factor: Floats, precision: Floats) -> dict[tuple[int, int], _Line]:
-    """The simplex's edges along which the law has a width: all, unless F lacks dimensions."""
+    """The simplex's edges along which there is any width: all, unless F lacks dimensions."""
     k = factor.shape[0]
     found = {}
     for i in range(k):
@@ -198,7 +199,7 @@ def _between(low: Floats, high: Floats, rng: Generator) -> Floats:
 
 
 def _insides(centre: Floats, factor: Floats) -> Floats:
-    """(N, K), a point for every item where its chains begin: in the simplex, and in the law."""
+    """(N, K), a point where every item's chains begin: in the simplex, and in the distribution."""
     k = centre.shape[1]
     if factor.shape[1] == k - 1:  # any point will do
         clipped = np.maximum(centre, 0.0)

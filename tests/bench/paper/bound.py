@@ -95,7 +95,8 @@ def _shrunk(sd: float, n: int = 401) -> float:
     """Least mean of |estimate / kappa − 1| where X ~ N(kappa, sd²) is seen, log kappa uniform."""
     kappa = np.exp(np.linspace(-np.log(FACTOR), np.log(FACTOR), n))
     x = np.linspace(1 / FACTOR - 6 * sd, FACTOR + 6 * sd, 2001)
-    law = np.exp(-(((x[:, None] - kappa) / sd) ** 2) / 2) / (sd * np.sqrt(2 * np.pi) * n)
-    below = np.cumsum(law / kappa, axis=1)  # the best estimate is the median under these weights
+    distribution = np.exp(-(((x[:, None] - kappa) / sd) ** 2) / 2) / (sd * np.sqrt(2 * np.pi) * n)
+    # the best estimate is the median under these weights
+    below = np.cumsum(distribution / kappa, axis=1)
     best = kappa[np.minimum((below < below[:, -1:] / 2).sum(axis=1), n - 1)]
-    return float((law * np.abs(best[:, None] / kappa - 1)).sum() * (x[1] - x[0]))
+    return float((distribution * np.abs(best[:, None] / kappa - 1)).sum() * (x[1] - x[0]))

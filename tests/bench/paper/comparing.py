@@ -74,13 +74,13 @@ def region_probabilities(first: Floats, second: Floats) -> Floats:
     return np.stack([lower, 1 - lower - higher, higher], axis=1)
 
 
-def one_more(law: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+def one_more(distribution: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """(P, cells + 1) distribution functions after a right and after a wrong answer."""
     inside = GRID[1:-1]
-    step = np.zeros_like(law)
+    step = np.zeros_like(distribution)
     a, b = a[:, None], b[:, None]
     step[:, 1:-1] = np.exp(a * np.log(inside) + b * np.log1p(-inside) - betaln(a, b))
-    return law - step / a, law + step / b
+    return distribution - step / a, distribution + step / b
 
 
 def _labels_needed(
@@ -145,8 +145,8 @@ def _most_deciding(
     for s in (0, 1):
         lambdas = []
         for outcome in (0, 1):
-            laws = (after[0][outcome], at[1]) if s == 0 else (at[0], after[1][outcome])
-            top = region_probabilities(*laws).max(axis=1)
+            distributions = (after[0][outcome], at[1]) if s == 0 else (at[0], after[1][outcome])
+            top = region_probabilities(*distributions).max(axis=1)
             if quirks:
                 noise = np.sqrt(np.clip(top * (1 - top), 0, None) / 10_000)
                 top = top + noise * rng.standard_normal(top.size)
@@ -161,8 +161,10 @@ def _truth(groups: Groups, pairs: Ints, criterion: Criterion) -> tuple[Ints, Flo
     """(P,) the region eta and lambda when every item has its label (no prior)."""
     right = groups.size * (groups.accuracy + 1e-6)
     wrong = groups.size * (1 - groups.accuracy + 1e-6)
-    laws: list[Floats] = [betainc(right[pairs[:, [s]]], wrong[pairs[:, [s]]], GRID) for s in (0, 1)]
-    mu = region_probabilities(laws[0], laws[1])
+    distributions: list[Floats] = [
+        betainc(right[pairs[:, [s]]], wrong[pairs[:, [s]]], GRID) for s in (0, 1)
+    ]
+    mu = region_probabilities(distributions[0], distributions[1])
     region = mu.argmax(axis=1)
     if criterion != "text":
         difference = groups.accuracy[pairs[:, 0]] - groups.accuracy[pairs[:, 1]]
@@ -181,11 +183,11 @@ def _answers(groups: Groups, pairs: Ints) -> tuple[Bools, Ints]:
     return answers, sizes
 
 
-def _shifted(law: Floats, cells: int) -> Floats:
+def _shifted(distribution: Floats, cells: int) -> Floats:
     """The distribution function at t + cells, 0 and 1 outside."""
-    moved = np.zeros_like(law) if cells < 0 else np.ones_like(law)
+    moved = np.zeros_like(distribution) if cells < 0 else np.ones_like(distribution)
     if cells < 0:
-        moved[:, -cells:] = law[:, :cells]
+        moved[:, -cells:] = distribution[:, :cells]
     else:
-        moved[:, :-cells] = law[:, cells:]
+        moved[:, :-cells] = distribution[:, cells:]
     return moved

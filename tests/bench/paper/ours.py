@@ -51,8 +51,8 @@ def identified(
 ) -> Value | None:
     """As `simulated`, with `first` labels a run, then twice as many, until mean MRR is > .99.
 
-    Without stops the rule is not asked: for costs and calibration errors, whose laws are sampled,
-    that would take longer than all else.
+    Without stops the rule is not asked: for costs and calibration errors, whose distributions are
+    sampled, that would take longer than all else.
     """
     n_items = load(pool).label.size
     until = min(first, n_items)

@@ -125,15 +125,15 @@ def test_the_probabilities_of_the_three_regions_are_those_of_draws(params: tuple
     a, b, c, d = params
     rng = np.random.default_rng(0)
     gap = rng.beta(a, b, 400_000) - rng.beta(c, d, 400_000)
-    laws = [betainc([[p]], [[q]], GRID) for p, q in ((a, b), (c, d))]
+    distributions = [betainc([[p]], [[q]], GRID) for p, q in ((a, b), (c, d))]
 
     expected = [(gap < -0.05).mean(), (abs(gap) <= 0.05).mean(), (gap > 0.05).mean()]
-    np.testing.assert_allclose(region_probabilities(*laws)[0], expected, atol=0.005)
+    np.testing.assert_allclose(region_probabilities(*distributions)[0], expected, atol=0.005)
 
 
 def test_one_more_label_moves_a_distribution_function_as_the_posterior_does():
-    law = betainc([[3.5]], [[0.7]], GRID)
-    right, wrong = one_more(law, np.array([3.5]), np.array([0.7]))
+    distribution = betainc([[3.5]], [[0.7]], GRID)
+    right, wrong = one_more(distribution, np.array([3.5]), np.array([0.7]))
 
     np.testing.assert_allclose(right[0], betainc(4.5, 0.7, GRID), atol=1e-12)
     np.testing.assert_allclose(wrong[0], betainc(3.5, 1.7, GRID), atol=1e-12)

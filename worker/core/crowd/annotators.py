@@ -213,11 +213,11 @@ def _draw_bias(at: Annotators, tables: Floats, weight: Floats, rng: np.random.Ge
 
 
 def _draw_mean(at: Annotators, tables: Floats, exposure: Floats, rng: np.random.Generator) -> None:
-    """A Metropolis step of every row of the crowd's mean confusion, nearly a draw from its law.
+    """A Metropolis step of every row of the crowd's mean confusion, nearly an exact draw.
 
-    That is Dirichlet(c) exp(-s exposure.m), and proposed are Gamma(c) variates of rates
-    r = s exposure + q divided by their sum; q makes r.m near the sum of c, where the two laws agree
-    to first order.
+    Its distribution is Dirichlet(c) exp(-s exposure.m), and proposed are Gamma(c) variates of rates
+    r = s exposure + q divided by their sum; q makes r.m near the sum of c, where the two
+    distributions agree to first order.
     """
     s, shape = STRENGTHS[at.strength], mean_prior(len(tables)) + tables
     total = shape.sum(axis=1, keepdims=True)

@@ -177,8 +177,8 @@ def _draw_errors(of: Setting, at: Chains, rng: np.random.Generator) -> None:
     """The classes of wrongly classified items, and of those without a prediction.
 
     A wrong item is none of its predicted class: it is as if its class had been drawn again until it
-    was another. The draws that were thrown away are drawn too; with them the law is a Dirichlet,
-    whose concentration is drawn first.
+    was another. The draws that were thrown away are drawn too; with them the distribution is a
+    Dirichlet, whose concentration is drawn first.
     """
     k, m = at.log_error.shape
     predicted = of.votes.predicted[of.open, None]

@@ -1,4 +1,4 @@
-"""Random variates of Gamma and of categorical laws, many at once."""
+"""Random variates of Gamma and of categorical distributions, many at once."""
 
 from typing import Any
 

@@ -85,8 +85,8 @@ def change(
     asked &= has_then
     below, within, above = (np.full(now.n_groups, np.nan) for _ in range(3))
     for g in np.flatnonzero(asked).tolist():
-        laws = [marginal(now, g), marginal(then, g)]
-        below[g], within[g], above[g] = regions_of(laws, [(0, 1)], epsilon)[0]
+        distributions = [marginal(now, g), marginal(then, g)]
+        below[g], within[g], above[g] = regions_of(distributions, [(0, 1)], epsilon)[0]
     told = np.flatnonzero(asked[now.group] & (now.right + now.wrong > 0))
     p, adjusted = np.ones((2, now.n_groups))
     p[asked] = _p_values(_by_group(_chances(then, now, told), then))[asked]
@@ -177,7 +177,7 @@ def _difference(thens: Sequence[Belief], nows: Sequence[Belief]) -> tuple[float,
 
 
 def _beyond(mean: float, sd: float, epsilon: float) -> Region:
-    """Where a difference of a normal law lies."""
+    """Where a difference of a normal distribution lies."""
     if sd <= 0:
         below, above = float(mean < -epsilon), float(mean > epsilon)
     else:

@@ -23,7 +23,7 @@ _FLAT = 0.5  # pseudo-counts of errors spread over all classes, before the earli
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A test that two samples are of one law: p, in [0, 1], and how far they are apart.
+    """A test that two samples are of one distribution: p, in [0, 1], and how far they are apart.
 
     distance: in [0, 1]; the total variation of two sets of shares, or the greatest distance of two
     distribution functions. Of a million items the p-value is small for any distance.
@@ -54,7 +54,7 @@ def shares_differ(then: Ints, now: Ints) -> Contrast:
 
 
 def scores_differ(then: Floats, now: Floats) -> Contrast:
-    """Whether the scores of two pools follow one law: Kolmogorov and Smirnov's test.
+    """Whether the scores of two pools follow one distribution: Kolmogorov and Smirnov's test.
 
     With ties, as of rounded scores, its p-value is too large rather than too small.
 

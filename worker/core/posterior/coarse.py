@@ -1,10 +1,10 @@
-"""Laws of counts in very large groups, in steps of many items: exact ones have a number an item."""
+"""Distributions of large groups' counts, in steps of many items: exact ones hold one per item."""
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, special
 
-from worker.core.posterior.counts import CountLaw, beta_binomials, law_of_masses
+from worker.core.posterior.counts import CountDistribution, beta_binomials, distribution_of_masses
 
 Floats = NDArray[np.float64]
 
@@ -14,14 +14,14 @@ _NOISE = 1e-15  # what a Fourier transform leaves where there is nothing
 
 
 def step_of(n_items: int) -> int:
-    """How many items one step of the lattice stands for; 1: the law is worked out exactly."""
+    """How many items one step of the lattice stands for; 1: the distribution is exact."""
     return 1 if n_items <= LARGEST_EXACT else -(-n_items // _POINTS)
 
 
-def coarse_law(
+def coarse_distribution(
     left: NDArray[np.int64], a: Floats, b: Floats, weight: Floats, step: int
-) -> CountLaw:
-    """The law of the number of right answers to come, in steps of `step` of them.
+) -> CountDistribution:
+    """The distribution of the number of right answers to come, in steps of `step` of them.
 
     Every cell's count is taken as its items times a Beta with the mean and variance of the exact
     share (of a small cell it is exact), and every count is shared between the steps below and above
@@ -42,7 +42,7 @@ def coarse_law(
         product *= fft.rfft(pmf, length)
     pmf = fft.irfft(weight @ product, length)[: int(n_steps.sum()) + 1]
     pmf = np.where(pmf > _NOISE, pmf, 0.0)
-    return law_of_masses(pmf / pmf.sum())
+    return distribution_of_masses(pmf / pmf.sum())
 
 
 def _of_small(n: int, a: Floats, b: Floats, step: int) -> Floats:

@@ -1,7 +1,8 @@
-"""Exact laws of whole counts: how many of a group's unlabelled items are right.
+"""Exact distributions of whole counts: how many of a group's unlabelled items are right.
 
 A group's unlabelled items lie in independent cells, so their number of right answers is a sum
-of beta-binomials. One label changes one cell, hence laws are kept and found again by their numbers.
+of beta-binomials. One label changes one cell, hence distributions are kept and found again by
+their numbers.
 """
 
 from collections import OrderedDict
@@ -27,8 +28,8 @@ _BLOCK = 1 << 18  # numbers transformed at once: they stay in the processor's ow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CountLaw:
-    """The law of a count X in 0..M.
+class CountDistribution:
+    """The distribution of a count X in 0..M.
 
     pmf: (M + 1,), sums to 1. at_least: (M + 2,), P(X >= k), from 1 down to 0.
     low, high: X lies in low..high, but for two tails lighter than `NEGLIGIBLE`.
@@ -40,9 +41,9 @@ class CountLaw:
     high: int
 
     @property
-    def mirrored(self) -> "CountLaw":
-        """The law of M - X."""
-        return law_of_masses(self.pmf[::-1].copy())
+    def mirrored(self) -> "CountDistribution":
+        """The distribution of M - X."""
+        return distribution_of_masses(self.pmf[::-1].copy())
 
 
 def beta_binomial(n_items: int, a: float, b: float) -> Floats:
@@ -71,7 +72,7 @@ def beta_binomial(n_items: int, a: float, b: float) -> Floats:
 
 
 def convolve(first: Floats, second: Floats) -> Floats:
-    """The law of the sum of two independent counts.
+    """The distribution of the sum of two independent counts.
 
     Direct, and so accurate in every tail, up to some millions of products; by Fourier transform
     above, with an absolute error near 1e-16.
@@ -89,8 +90,10 @@ def _normalised(weights: Floats) -> Floats:
     return total
 
 
-def mixed_law(left: NDArray[np.int64], a: Floats, b: Floats, weight: Floats) -> CountLaw:
-    """The law of the number of right answers to come in a group whose cells share U nodes.
+def mixed_distribution(
+    left: NDArray[np.int64], a: Floats, b: Floats, weight: Floats
+) -> CountDistribution:
+    """The distribution of the number of right answers to come in a group whose cells share U nodes.
 
     Given the node the cells are independent, so that characteristic functions multiply; the
     absolute error is near 1e-16.
@@ -104,24 +107,24 @@ def mixed_law(left: NDArray[np.int64], a: Floats, b: Floats, weight: Floats) -> 
     left, a, b = left[kept], a[kept], b[kept]
     n_items = int(left.sum())
     if not n_items:
-        return law_of_masses(np.ones(1))
+        return distribution_of_masses(np.ones(1))
     return _mixed(weight, _spectra(left, a, b, n_items).prod(axis=0), n_items)
 
 
-def mixed_laws(
+def mixed_distributions(
     left: NDArray[np.int64], a: Floats, b: Floats, of: NDArray[np.intp], weight: Floats
-) -> list[CountLaw]:
-    """`mixed_law` of many groups, those with Fourier transforms of one length together.
+) -> list[CountDistribution]:
+    """`mixed_distribution` of many groups, those with Fourier transforms of one length together.
 
     Args:
-        left, a, b: (C,), (C, U) and (C, U) as of `mixed_law`; the cells of all groups.
+        left, a, b: (C,), (C, U) and (C, U) as of `mixed_distribution`; the cells of all groups.
         of: (C,) the group of each cell, 0..G-1, ascending; every group has cells.
         weight: (G, U).
     """
     n_items = np.bincount(of, weights=left).astype(np.int64)
     begin = np.searchsorted(of, np.arange(len(weight) + 1))
     lengths = np.array([_length(n) for n in n_items.tolist()])
-    laws: dict[int, CountLaw] = {}
+    distributions: dict[int, CountDistribution] = {}
     for length in np.unique(lengths):
         alike = np.flatnonzero(lengths == length)
         most = int(np.diff(begin)[alike].max()) * weight.shape[1]
@@ -133,12 +136,14 @@ def mixed_laws(
             products = np.stack([row.prod(axis=0) for row in rows])
             mixture = (weight[block, :, None] * products).sum(axis=1)
             pmfs = fft.irfft(mixture, int(length))
-            laws |= zip(block.tolist(), _laws_of_rows(pmfs, n_items[block]), strict=True)
-    return [laws[g] for g in range(len(weight))]
+            distributions |= zip(
+                block.tolist(), _distributions_of_rows(pmfs, n_items[block]), strict=True
+            )
+    return [distributions[g] for g in range(len(weight))]
 
 
-def _laws_of_rows(pmfs: Floats, n_items: NDArray[np.int64]) -> Iterator[CountLaw]:
-    """`law_of_masses` of every row, up to its own number of items."""
+def _distributions_of_rows(pmfs: Floats, n_items: NDArray[np.int64]) -> Iterator[CountDistribution]:
+    """`distribution_of_masses` of every row, up to its own number of items."""
     inside = np.arange(pmfs.shape[1]) <= n_items[:, None]
     pmfs = np.where(inside & (pmfs > _FFT_NOISE), pmfs, 0.0)
     pmfs /= pmfs.sum(axis=1, keepdims=True)
@@ -151,15 +156,16 @@ def _laws_of_rows(pmfs: Floats, n_items: NDArray[np.int64]) -> Iterator[CountLaw
         kept = pmfs[i, : n + 1].copy(), at_least[i, : n + 2].copy()
         for numbers in kept:
             numbers.setflags(write=False)
-        yield CountLaw(*kept, low[i], high[i])
+        yield CountDistribution(*kept, low[i], high[i])
 
 
-def mixed_laws_after(
+def mixed_distributions_after(
     left: NDArray[np.int64], a: Floats, b: Floats, weight: Floats, cell: int
-) -> tuple[CountLaw, CountLaw]:
-    """`mixed_law` of the items left after a right, and after a wrong label in `cell`.
+) -> tuple[CountDistribution, CountDistribution]:
+    """`mixed_distribution` of the items left after a right, and after a wrong label in `cell`.
 
-    That the label counts itself is left to the caller. Both laws share what the other cells give.
+    That the label counts itself is left to the caller. Both distributions share what the other
+    cells give.
 
     Args:
         cell: one of the c cells, with an unlabelled item.
@@ -182,7 +188,7 @@ def mixed_laws_after(
 
 
 def _spectra(left: NDArray[np.int64], a: Floats, b: Floats, n_items: int) -> NDArray[np.complex128]:
-    """(c, U, F) Fourier transforms of the cells' laws, long enough for a sum up to `n_items`."""
+    """(c, U, F) Fourier transforms of the cells' distributions, for a sum up to `n_items`."""
     pmfs = beta_binomials(left[:, None], a, b)
     length = _length(n_items)
     if len(pmfs) > _SHORT:
@@ -198,10 +204,10 @@ def _waves(n: int, length: int) -> Floats:
     return np.exp(-2j * np.pi / length * turns).view(np.float64)
 
 
-def _mixed(weight: Floats, spectra: NDArray[np.complex128], n_items: int) -> CountLaw:
-    """The mixture over the nodes of the laws with these Fourier transforms (U, F)."""
+def _mixed(weight: Floats, spectra: NDArray[np.complex128], n_items: int) -> CountDistribution:
+    """The mixture over the nodes of the distributions with these Fourier transforms (U, F)."""
     pmf = fft.irfft(weight @ spectra, _length(n_items))[: n_items + 1]
-    return law_of_masses(_normalised(np.where(pmf > _FFT_NOISE, pmf, 0.0)))
+    return distribution_of_masses(_normalised(np.where(pmf > _FFT_NOISE, pmf, 0.0)))
 
 
 def _length(n_items: int) -> int:
@@ -209,7 +215,7 @@ def _length(n_items: int) -> int:
 
 
 def beta_binomials(n_items: NDArray[np.int64], a: Floats, b: Floats) -> Floats:
-    """(max(n_items) + 1, ...) probabilities, a law a column; 0 beyond its own items.
+    """(max(n_items) + 1, ...) probabilities, a distribution a column; 0 beyond its own items.
 
     Args:
         n_items: as `a` and `b`, or one for several of them.
@@ -232,8 +238,8 @@ def beta_binomials(n_items: NDArray[np.int64], a: Floats, b: Floats) -> Floats:
     return pmfs
 
 
-def law_of_masses(pmf: Floats) -> CountLaw:
-    """The law of a count with these probabilities, which sum to 1; they are kept, and locked."""
+def distribution_of_masses(pmf: Floats) -> CountDistribution:
+    """The distribution with these probabilities, which sum to 1; they are kept, and locked."""
     at_least = np.zeros(pmf.size + 1)
     at_least[:-1] = np.minimum(np.cumsum(pmf[::-1])[::-1], 1.0)
     at_least[0] = 1.0
@@ -241,49 +247,49 @@ def law_of_masses(pmf: Floats) -> CountLaw:
     at_least.setflags(write=False)
     low = int(np.searchsorted(np.cumsum(pmf), NEGLIGIBLE, side="right"))
     high = int(np.count_nonzero(at_least > NEGLIGIBLE)) - 1
-    return CountLaw(pmf, at_least, low, high)
+    return CountDistribution(pmf, at_least, low, high)
 
 
-def law_of(cells: tuple[Cell, ...]) -> CountLaw:
-    """The law of the number of right answers among the unlabelled items of `cells`.
+def distribution_of(cells: tuple[Cell, ...]) -> CountDistribution:
+    """The distribution of the number of right answers among the unlabelled items of `cells`.
 
-    >>> law_of(((1, 1.0, 1.0), (1, 1.0, 1.0))).pmf.round(6).tolist()
+    >>> distribution_of(((1, 1.0, 1.0), (1, 1.0, 1.0))).pmf.round(6).tolist()
     [0.25, 0.5, 0.25]
     """
     pmf: Floats = np.ones(1)
     for cell in sorted(cells):  # the small ones first: fewer products
         pmf = convolve(pmf, beta_binomial(*cell))
-    return law_of_masses(pmf)
+    return distribution_of_masses(pmf)
 
 
-class LawCache:
-    """The most recently used laws, as many as fit into `max_floats` numbers.
+class DistributionCache:
+    """The most recently used distributions, as many as fit into `max_floats` numbers.
 
-    A bound on entries would not do: a law has as many numbers as its group has items.
+    A bound on entries would not do: a distribution has as many numbers as its group has items.
     """
 
     def __init__(self, max_floats: int) -> None:
         self.max_floats = max_floats
         self.n_floats = 0
-        self._laws: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, key: Hashable) -> Any:
         """What is kept under `key`, or None."""
         with self._lock:
-            kept = self._laws.get(key)
+            kept = self._kept.get(key)
             if kept is None:
                 return None
-            self._laws.move_to_end(key)
+            self._kept.move_to_end(key)
             return kept[0]
 
-    def put(self, key: Hashable, law: Any, n_floats: int) -> None:
-        """Keep `law` of `n_floats` numbers under `key`, and let go of those unused for longest."""
+    def put(self, key: Hashable, distribution: Any, n_floats: int) -> None:
+        """Keep `distribution` of `n_floats` numbers; let go of those unused for longest."""
         with self._lock:
-            if key in self._laws:
-                self.n_floats -= self._laws.pop(key)[1]
-            self._laws[key] = law, n_floats
+            if key in self._kept:
+                self.n_floats -= self._kept.pop(key)[1]
+            self._kept[key] = distribution, n_floats
             self.n_floats += n_floats
             while self.n_floats > self.max_floats:
-                _, (_, dropped) = self._laws.popitem(last=False)
+                _, (_, dropped) = self._kept.popitem(last=False)
                 self.n_floats -= dropped

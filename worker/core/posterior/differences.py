@@ -26,14 +26,14 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.posterior.belief import Belief, Cells, Ints, group_size, starts
-from worker.core.posterior.counts import CountLaw, law_of_masses
+from worker.core.posterior.counts import CountDistribution, distribution_of_masses
 
 Floats = NDArray[np.float64]
 
 CLOSENESS = np.array([2.0, 8.0, 32.0])  # of a small stratum; equally likely at first
 _SURE = 1e6  # closeness of a stratum that is the whole group
 _ROUNDS = 4  # tables and m follow from each other
-_LARGEST_EXACT = 40  # items; the table of a law grows with their square
+_LARGEST_EXACT = 40  # items; the table of a distribution grows with their square
 
 
 @dataclass(slots=True, eq=False)
@@ -184,8 +184,8 @@ def _rising(x: Floats, n: Floats) -> Floats:
     return rising
 
 
-def law_of_difference(weight: Floats, to_come: Floats, left: int) -> CountLaw:
-    """The law of (first right - second right) + M among M = `left` items to come, in 0..2M.
+def distribution_of_difference(weight: Floats, to_come: Floats, left: int) -> CountDistribution:
+    """The distribution of (first right - second right) + M among M = `left` items, in 0..2M.
 
     Given a node a Dirichlet-multinomial with the exact mean and variance; of more than 40 items a
     Beta with both, in steps of an item.
@@ -194,13 +194,13 @@ def law_of_difference(weight: Floats, to_come: Floats, left: int) -> CountLaw:
         weight: (U,). to_come: (3, U) first, second and spread of `Differences`.
     """
     if not left:
-        return law_of_masses(np.ones(1))
+        return distribution_of_masses(np.ones(1))
     logs = (_exact if left <= _LARGEST_EXACT else _smooth)(to_come, left)
     mass = np.exp(logs - logs.max(axis=1, keepdims=True))
     whole = (weight / mass.sum(axis=1)) @ mass
     if left <= _LARGEST_EXACT:
         whole = np.bincount(_triangle(left)[0], whole, 2 * left + 1)
-    return law_of_masses(whole / whole.sum())
+    return distribution_of_masses(whole / whole.sum())
 
 
 def _exact(to_come: Floats, left: int) -> Floats:

@@ -1,4 +1,4 @@
-"""What is believed of one group's value, as a law that can be asked for probabilities.
+"""What is believed of one group's value, as a distribution that can be asked for probabilities.
 
 Three kinds with the same questions: a count over a finite pool, a Beta for an endless one, and a
 sample where no closed form is known.
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.posterior.counts import CountLaw
+from worker.core.posterior.counts import CountDistribution
 
 Floats = NDArray[np.float64]
 Number = float | Floats
@@ -36,9 +36,9 @@ def first_above(x: Floats, right: Number, size: Number, offset: Number) -> NDArr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FiniteMarginal:
-    """A value offset + (right + X) / size, X the count of `law`."""
+    """A value offset + (right + X) / size, where `count` is the distribution of X."""
 
-    law: CountLaw
+    count: CountDistribution
     right: float
     size: float
     offset: float = 0.0
@@ -46,45 +46,45 @@ class FiniteMarginal:
     @property
     def n_floats(self) -> int:
         """How many numbers it holds."""
-        return self.law.pmf.size + self.law.at_least.size
+        return self.count.pmf.size + self.count.at_least.size
 
     @property
     def low(self) -> float:
         """The value lies above this, but for a negligible tail."""
-        return self.offset + (self.right + self.law.low) / self.size
+        return self.offset + (self.right + self.count.low) / self.size
 
     @property
     def high(self) -> float:
         """The value lies below this, but for a negligible tail."""
-        return self.offset + (self.right + self.law.high) / self.size
+        return self.offset + (self.right + self.count.high) / self.size
 
     def atoms(self) -> tuple[Floats, Floats]:
         """All possible values (K,), ascending, and their probabilities (K,)."""
-        pmf = self.law.pmf
+        pmf = self.count.pmf
         return self.offset + (self.right + np.arange(pmf.size, dtype=np.float64)) / self.size, pmf
 
     def reaches(self, x: Floats) -> Floats:
         """P(value >= x) for every x, in the shape of `x`."""
         at = first_from(x, self.right, self.size, self.offset)
-        return self.law.at_least.take(at, mode="clip")
+        return self.count.at_least.take(at, mode="clip")
 
     def exceeds(self, x: Floats) -> Floats:
         """P(value > x) for every x, in the shape of `x`."""
         at = first_above(x, self.right, self.size, self.offset)
-        return self.law.at_least.take(at, mode="clip")
+        return self.count.at_least.take(at, mode="clip")
 
     def quantiles(self, probability: Floats) -> Floats:
         """The smallest value that is not exceeded with at least each `probability`."""
         tail = 1.0 - probability
-        at = np.searchsorted(-self.law.at_least[1:], -(tail + _ROUNDING))
+        at = np.searchsorted(-self.count.at_least[1:], -(tail + _ROUNDING))
         return self.offset + (self.right + at.astype(np.float64)) / self.size
 
     def mirrored(self) -> Self:
-        """The law of minus the value."""
-        to_come = self.law.pmf.size - 1
+        """The distribution of minus the value."""
+        to_come = self.count.pmf.size - 1
         # -(offset + (right + X) / size) = -offset - 1 + (wrong + to_come - X) / size
         return type(self)(
-            self.law.mirrored, self.size - self.right - to_come, self.size, -self.offset - 1.0
+            self.count.mirrored, self.size - self.right - to_come, self.size, -self.offset - 1.0
         )
 
 
@@ -141,7 +141,7 @@ class BetaMarginal(NamedTuple):
         return values
 
     def mirrored(self) -> "BetaMarginal":
-        """The law of minus the value."""
+        """The distribution of minus the value."""
         return BetaMarginal(self.b, self.a, -self.offset - 1.0)
 
 
@@ -184,7 +184,7 @@ class SampledMarginal:
         return self.sample.take(at, mode="clip")
 
     def mirrored(self) -> "SampledMarginal":
-        """The law of minus the value."""
+        """The distribution of minus the value."""
         return SampledMarginal(-self.sample[::-1])
 
 

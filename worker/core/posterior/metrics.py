@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 MetricKind = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr", "measure", "difference"]
 
-# Metrics of which the exact law of a group's value is known: affine in the number of right answers.
+# Metrics that are affine in the number of right answers: the exact distribution is known.
 AFFINE: tuple[MetricKind, ...] = ("accuracy", "bias")
 
 

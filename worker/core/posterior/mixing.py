@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, replaced
-from worker.core.posterior.counts import CountLaw, law_of_masses
+from worker.core.posterior.counts import CountDistribution, distribution_of_masses
 from worker.core.posterior.marginals import FiniteMarginal, Marginal, SampledMarginal
 from worker.core.posterior.supposing import retallied
 
@@ -62,35 +62,36 @@ def mixed(b: Belief, numbers: Callable[[Belief], Floats]) -> Floats:
     return total
 
 
-def law_in_doubt(laws: Sequence[tuple[float, Marginal]]) -> Marginal:
-    """The law of a value that follows each of `laws` with its probability."""
-    counts = [(w, law) for w, law in laws if isinstance(law, FiniteMarginal)]
-    if len(counts) == len(laws):
+def distribution_in_doubt(distributions: Sequence[tuple[float, Marginal]]) -> Marginal:
+    """The distribution of a value that follows each of `distributions` with its probability."""
+    counts = [(w, d) for w, d in distributions if isinstance(d, FiniteMarginal)]
+    if len(counts) == len(distributions):
         return _mixed_counts(counts)
-    of_each = np.array([w for w, _ in laws])
+    of_each = np.array([w for w, _ in distributions])
     upto = np.rint(np.cumsum(of_each) * N_QUANTILES).astype(int)
     sizes = np.diff(upto, prepend=0)
     values = [
-        law.quantiles((np.arange(n) + 0.5) / n)
-        for (_, law), n in zip(laws, sizes.tolist(), strict=True)
+        d.quantiles((np.arange(n) + 0.5) / n)
+        for (_, d), n in zip(distributions, sizes.tolist(), strict=True)
         if n
     ]
     return SampledMarginal(np.sort(np.concatenate(values)))
 
 
-def _mixed_counts(laws: Sequence[tuple[float, FiniteMarginal]]) -> FiniteMarginal:
+def _mixed_counts(distributions: Sequence[tuple[float, FiniteMarginal]]) -> FiniteMarginal:
     """Counts of one group: the same items and offset, other answers known and to come.
 
     In very large groups they are counted in steps of several items, between which what is known
-    may lie: a law is then shared between the steps below and above, so that its mean stays.
+    may lie: a distribution is then shared between the steps below and above, so that its mean
+    stays.
     """
-    first = laws[0][1]
-    right = min(law.right for _, law in laws)
-    pmf = np.zeros(max(ceil(law.right - right) + law.law.pmf.size for _, law in laws))
-    for weight, law in laws:
-        below, above = floor(law.right - right), ceil(law.right - right)
-        part = law.right - right - below
-        pmf[below : below + law.law.pmf.size] += weight * (1 - part) * law.law.pmf
-        pmf[above : above + law.law.pmf.size] += weight * part * law.law.pmf
-    count: CountLaw = law_of_masses(pmf)
+    first = distributions[0][1]
+    right = min(d.right for _, d in distributions)
+    pmf = np.zeros(max(ceil(d.right - right) + d.count.pmf.size for _, d in distributions))
+    for weight, d in distributions:
+        below, above = floor(d.right - right), ceil(d.right - right)
+        part = d.right - right - below
+        pmf[below : below + d.count.pmf.size] += weight * (1 - part) * d.count.pmf
+        pmf[above : above + d.count.pmf.size] += weight * part * d.count.pmf
+    count: CountDistribution = distribution_of_masses(pmf)
     return FiniteMarginal(count, right, first.size, first.offset)

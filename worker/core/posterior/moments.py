@@ -124,7 +124,8 @@ def _side_by_side(of: list[Moments]) -> Moments:
 def carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
     """Let `after`, which differs from `b` in the tally of `groups` only, begin with b's moments.
 
-    And with the laws of the groups. Nothing is worked out yet: many beliefs are never asked.
+    And with the distributions of the groups. Nothing is worked out yet: many beliefs are never
+    asked.
     """
     if b.metric.pooled:
         return  # all groups share their nodes

@@ -1,4 +1,4 @@
-"""Where the difference of two values lies, from the laws of both."""
+"""Where the difference of two values lies, from the distributions of both."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.posterior.counts import CountLaw
+from worker.core.posterior.counts import CountDistribution
 from worker.core.posterior.marginals import (
     BetaMarginal,
     FiniteMarginal,
@@ -30,7 +30,7 @@ _BLOCK = 1 << 13  # atoms looked at together: few enough for the processor's own
 
 
 def regions_of(
-    laws: Sequence[Marginal | None],
+    distributions: Sequence[Marginal | None],
     pairs: Sequence[tuple[int, int]] | Indices,
     epsilon: float,
     correlation: Floats | None = None,
@@ -40,20 +40,20 @@ def regions_of(
     Counts are summed over side by side; a pair's numbers do not depend on the other pairs.
 
     Args:
-        pairs: indices into `laws`.
+        pairs: indices into `distributions`.
         correlation: (P,) of each pair's normal scores, inside (-1, 1): the values are joined by a
             Gaussian copula, in which every atom of x stands at its middle. None: all independent.
 
     Raises:
-        ValueError: the law of a pair is None, because its group is empty.
+        ValueError: the distribution of a pair is None, because its group is empty.
     """
     pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
     asked, of = np.unique(pairs, return_inverse=True)
-    counts = [law for g in asked.tolist() if isinstance(law := laws[g], FiniteMarginal)]
+    counts = [d for g in asked.tolist() if isinstance(d := distributions[g], FiniteMarginal)]
     if len(counts) < len(asked):
         rhos = [0.0] * len(pairs) if correlation is None else correlation.tolist()
         found = [
-            _region(laws[g1], laws[g2], epsilon, rho)
+            _region(distributions[g1], distributions[g2], epsilon, rho)
             for (g1, g2), rho in zip(pairs.tolist(), rhos, strict=True)
         ]
         return np.array(found).reshape(-1, 3)
@@ -62,27 +62,29 @@ def regions_of(
 
 
 def _of_counts(
-    laws: Sequence[FiniteMarginal],
+    distributions: Sequence[FiniteMarginal],
     first: Indices,
     second: Indices,
     epsilon: float,
     correlation: Floats | None,
 ) -> Floats:
-    """(P, 3) sums over the atoms of every pair's first law."""
-    # All laws in a row, without their negligible tails: value and mass of every atom.
-    low = np.array([law.law.low for law in laws])
-    n = np.array([law.law.high for law in laws]) + 1 - low
+    """(P, 3) sums over the atoms of every pair's first distribution."""
+    # All distributions in a row, without their negligible tails: value and mass of every atom.
+    low = np.array([d.count.low for d in distributions])
+    n = np.array([d.count.high for d in distributions]) + 1 - low
     begin = np.cumsum(n) - n
-    columns = np.array([(law.right, law.size, law.offset) for law in laws]).T
+    columns = np.array([(d.right, d.size, d.offset) for d in distributions]).T
     right, size, offset = np.repeat(columns, n, axis=1)
     value = offset + (right + np.arange(n.sum()) - np.repeat(begin - low, n)) / size
-    mass = np.concatenate([law.law.pmf[law.law.low : law.law.high + 1] for law in laws])
-    # P(count >= k) of these counts and of the next: one number more a law
-    at_least = np.concatenate([law.law.at_least[law.law.low : law.law.high + 2] for law in laws])
+    mass = np.concatenate([d.count.pmf[d.count.low : d.count.high + 1] for d in distributions])
+    # P(count >= k) of these counts and of the next: one number more a distribution
+    at_least = np.concatenate(
+        [d.count.at_least[d.count.low : d.count.high + 2] for d in distributions]
+    )
     shift = begin + np.arange(n.size) - low
     if correlation is not None:
         at_least = scores(at_least)
-        z = scores(np.concatenate([_middles(law.law.at_least, law.law) for law in laws]))
+        z = scores(np.concatenate([_middles(d.count.at_least, d.count) for d in distributions]))
 
     found = np.empty((first.size, 3))
     for some in _blocks(n[first]):
@@ -109,10 +111,10 @@ def _of_counts(
     return shares
 
 
-def _middles(at_least: Floats, law: CountLaw) -> Floats:
+def _middles(at_least: Floats, count: CountDistribution) -> Floats:
     """The probability of what lies below the middle of each atom, without the negligible ones."""
     middle: Floats = (
-        1 - (at_least[law.low : law.high + 1] + at_least[law.low + 1 : law.high + 2]) / 2
+        1 - (at_least[count.low : count.high + 1] + at_least[count.low + 1 : count.high + 2]) / 2
     )
     return middle
 
@@ -144,7 +146,7 @@ def _region(
 
 
 def _less(x: BetaMarginal, y: BetaMarginal, epsilon: float) -> float:
-    """P(x < y - epsilon), integrated over the narrower law, so that the other one is smooth."""
+    """P(x < y - epsilon), integrated over the narrower one, so that the other one is smooth."""
     if x.variance < y.variance:
         x, y = BetaMarginal(y.b, y.a), BetaMarginal(x.b, x.a)  # 1 - y < 1 - x - epsilon
     start = float(special.betainc(y.a, y.b, epsilon))  # below, x would be negative

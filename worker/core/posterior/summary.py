@@ -7,9 +7,14 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, by_group, group_share, group_size, unlabelled
 from worker.core.posterior.calibration import not_calibrated
+from worker.core.posterior.distributions import (
+    N_DRAWS,
+    distribution_of_group,
+    distributions_of_groups,
+    joint_draws,
+)
 from worker.core.posterior.drawing import calibration_errors
 from worker.core.posterior.joint import joint_loadings
-from worker.core.posterior.laws import N_DRAWS, joint_draws, law_of_group, laws_of_groups
 from worker.core.posterior.marginals import Marginal, SampledMarginal
 from worker.core.posterior.mixing import mixed
 from worker.core.posterior.moments import moments
@@ -58,9 +63,9 @@ def _of_ratio(b: Belief) -> tuple[Floats, Floats]:
             expected = mixed(b, lambda of: _of_ratio(of)[0])
             spread = mixed(b, lambda of: _of_ratio(of)[1] + (_of_ratio(of)[0] - expected) ** 2)
         else:
-            for g, law in enumerate(marginals(b)):
-                if law is not None:
-                    values, mass = law.atoms()
+            for g, distribution in enumerate(marginals(b)):
+                if distribution is not None:
+                    values, mass = distribution.atoms()
                     expected[g] = values @ mass
                     spread[g] = (values - expected[g]) ** 2 @ mass
         b._memo["of_ratio"] = expected, spread
@@ -69,28 +74,29 @@ def _of_ratio(b: Belief) -> tuple[Floats, Floats]:
 
 
 def marginals(b: Belief) -> list[Marginal | None]:
-    """The law of each group's value, in the order of the groups; None for empty groups.
+    """The distribution of each group's value, in the order of the groups; None for empty groups.
 
     Exact for accuracy (also that of a confusion matrix) and bias: beta-binomials for the finite
     population, the Beta for the infinite one with one cell and one node a group. Otherwise 2,000
     posterior draws, always the same ones for the same tally.
     """
     if b.parts:
-        return [law for part in b.parts for law in marginals(part)]
+        return [d for part in b.parts for d in marginals(part)]
     if "marginals" not in b._memo:
         before, stale = b._memo.pop("stale_marginals", (None, range(b.n_groups)))
-        laws: list[Marginal | None] = [None] * b.n_groups if before is None else before.copy()
+        distributions: list[Marginal | None]
+        distributions = [None] * b.n_groups if before is None else before.copy()
         sizes = group_size(b)
         filled = [g for g in stale if sizes[g]]
-        for g, law in zip(filled, laws_of_groups(b, filled), strict=True):
-            laws[g] = law
-        b._memo["marginals"] = laws
+        for g, distribution in zip(filled, distributions_of_groups(b, filled), strict=True):
+            distributions[g] = distribution
+        b._memo["marginals"] = distributions
     known: list[Marginal | None] = b._memo["marginals"]
     return known
 
 
 def marginal(b: Belief, g: int) -> Marginal:
-    """The law of the value of group `g`.
+    """The distribution of the value of group `g`.
 
     Raises:
         ValueError: there is no such group, or it has no items.
@@ -104,10 +110,10 @@ def marginal(b: Belief, g: int) -> Marginal:
         raise ValueError(
             f"group {g} has no items, so nothing can be said of its accuracy; leave it out."
         )
-    return law_of_group(b, g)
+    return distribution_of_group(b, g)
 
 
-def distribution(b: Belief, g: int) -> tuple[Floats, Floats]:
+def atoms_of(b: Belief, g: int) -> tuple[Floats, Floats]:
     """The possible values of group `g`, ascending (K,), and their probabilities (K,).
 
     Exact, a fine quadrature, or a sample: see `marginals`. The probabilities sum to 1.
@@ -137,9 +143,10 @@ def interval(b: Belief, level: float = 0.95) -> Floats:
     """
     tails = _tails(level)
     bounds = np.full((b.n_groups, 2), np.nan)
-    for g, law in enumerate(marginals(b)):
-        if law is not None:
-            bounds[g] = law.quantiles(tails) if b.metric.kind != "ece" else _either(law, level)
+    for g, distribution in enumerate(marginals(b)):
+        if distribution is not None:
+            is_sum = b.metric.kind == "ece"
+            bounds[g] = _either(distribution, level) if is_sum else distribution.quantiles(tails)
     right, wrong = (np.bincount(b.group, of, b.n_groups) for of in (b.right, b.wrong))
     return _up_to_ends(bounds, _ends(b), right, wrong)
 
@@ -178,14 +185,14 @@ def highest_density_interval(b: Belief, level: float = 0.95) -> Floats:
     """
     _checked(level)
     bounds = np.full((b.n_groups, 2), np.nan)
-    for g, law in enumerate(marginals(b)):
-        if law is not None:
-            bounds[g] = _narrowest(law, level)
+    for g, distribution in enumerate(marginals(b)):
+        if distribution is not None:
+            bounds[g] = _narrowest(distribution, level)
     return bounds
 
 
-def _narrowest(law: Marginal, level: float) -> tuple[float, float]:
-    x, mass = law.atoms()
+def _narrowest(distribution: Marginal, level: float) -> tuple[float, float]:
+    x, mass = distribution.atoms()
     upto = np.concatenate([[0.0], np.cumsum(mass)])
     # for every first value the last one needed: the first where the mass suffices
     last = np.searchsorted(upto, upto[:-1] + level - 1e-12) - 1
@@ -199,10 +206,10 @@ def _narrowest(law: Marginal, level: float) -> tuple[float, float]:
 def draws(b: Belief) -> Floats:
     """(2,000, G) draws of all groups' values, always the same for the same tally; nan where empty.
 
-    Independent groups are drawn from their laws, in as many equal parts as there are draws, each
-    hit once and in random order (a Latin hypercube). What is shared joins them (a Gaussian copula);
-    where more than rates is shared (calibration, kinds of errors, a node, doubtful labels) they
-    are drawn together.
+    Independent groups are drawn from their distributions, in as many equal parts as there are
+    draws, each hit once and in random order (a Latin hypercube). What is shared joins them (a
+    Gaussian copula); where more than rates is shared (calibration, kinds of errors, a node,
+    doubtful labels) they are drawn together.
     """
     if b.metric.kind in ("ece", "cost", "tpr") or b.metric.pooled or b.variants:
         return joint_draws(b)
@@ -212,19 +219,20 @@ def draws(b: Belief) -> Floats:
         common = spread_evenly(parts, load.shape[1], rng)
         drawn = np.empty((N_DRAWS, b.n_groups))
         for start in range(0, b.n_groups, _DRAWN_AT_ONCE):
-            laws = marginals(b)[start : start + _DRAWN_AT_ONCE]
-            at = joined(parts, load[start : start + len(laws)], common, rng)
-            for row, law in zip(at, laws, strict=True):
-                row[:] = np.nan if law is None else law.quantiles(row)
-            drawn[:, start : start + len(laws)] = at.T
+            distributions = marginals(b)[start : start + _DRAWN_AT_ONCE]
+            at = joined(parts, load[start : start + len(distributions)], common, rng)
+            for row, distribution in zip(at, distributions, strict=True):
+                row[:] = np.nan if distribution is None else distribution.quantiles(row)
+            drawn[:, start : start + len(distributions)] = at.T
         b._memo["draws"] = drawn
     values: Floats = b._memo["draws"]
     return values
 
 
-def _either(law: Marginal, level: float) -> tuple[float, float]:
+def _either(distribution: Marginal, level: float) -> tuple[float, float]:
     """What the narrowest interval or the equal-tailed one holds."""
-    (low, high), (first, last) = _narrowest(law, level), law.quantiles(_tails(level)).tolist()
+    low, high = _narrowest(distribution, level)
+    first, last = distribution.quantiles(_tails(level)).tolist()
     return min(low, first), max(high, last)
 
 

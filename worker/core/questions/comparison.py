@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, group_size, unlabelled
-from worker.core.posterior.counts import LawCache
+from worker.core.posterior.counts import DistributionCache
+from worker.core.posterior.distributions import distributions_after
 from worker.core.posterior.joint import correlations
-from worker.core.posterior.laws import laws_after
 from worker.core.posterior.marginals import Marginal
 from worker.core.posterior.mixing import mixed
 from worker.core.posterior.moments import moments
@@ -21,8 +21,9 @@ from worker.core.questions.question import Question
 Floats = NDArray[np.float64]
 Pairs = tuple[tuple[int, int], ...]
 
-# The laws by which pairs were compared last, and what came of it: a label changes one group's law.
-_last = LawCache(1 << 22)
+# The distributions by which pairs were compared last, and what came of it: a label changes one
+# group's distribution.
+_last = DistributionCache(1 << 22)
 
 
 def region(b: Belief, g1: int, g2: int, epsilon: float) -> Region:
@@ -37,8 +38,9 @@ def region(b: Belief, g1: int, g2: int, epsilon: float) -> Region:
     """
 
     def plain(of: Belief) -> Floats:
-        laws = [marginal(of, g1), marginal(of, g2)]
-        found: Floats = regions_of(laws, [(0, 1)], epsilon, correlations(of, ((g1, g2),)))[0]
+        distributions = [marginal(of, g1), marginal(of, g2)]
+        rho = correlations(of, ((g1, g2),))
+        found: Floats = regions_of(distributions, [(0, 1)], epsilon, rho)[0]
         return found
 
     below, within, above = mixed(b, plain).tolist()
@@ -48,29 +50,29 @@ def region(b: Belief, g1: int, g2: int, epsilon: float) -> Region:
 def regions(b: Belief, pairs: Pairs, epsilon: float) -> Floats:
     """(P, 3) `region` of every pair; the pairs must be valid (`pairs_asked`).
 
-    Only pairs with a law that changed since they were last compared are worked out.
+    Only pairs with a distribution that changed since they were last compared are worked out.
     """
     if b.variants:
         shares: Floats = mixed(b, lambda of: regions(of, pairs, epsilon))
         return shares
-    laws, of = marginals(b), _indices(pairs)
+    distributions, of = marginals(b), _indices(pairs)
     rho = correlations(b, of)
     known: tuple[list[Marginal | None], Any, Floats] | None = _last.get((pairs, epsilon))
     moved: bool | NDArray[np.bool_] = False
-    if known is None or len(known[0]) != len(laws) or (rho is None) != (known[1] is None):
-        is_new = [True] * len(laws)
+    if known is None or len(known[0]) != len(distributions) or (rho is None) != (known[1] is None):
+        is_new = [True] * len(distributions)
         found: Floats = np.zeros((len(of), 3))
     else:
-        is_new = [law != old for law, old in zip(laws, known[0], strict=True)]
+        is_new = [d != old for d, old in zip(distributions, known[0], strict=True)]
         if rho is not None:
             moved = rho != known[1]
         found = known[2].copy()
     at = np.flatnonzero(np.array(is_new)[of].any(axis=1) | moved)
     if at.size:
         some = None if rho is None else rho[at]
-        found[at] = regions_of(laws, of[at], epsilon, some)
-        n_floats = 20 * len(pairs) + sum(law.n_floats for law in laws if law is not None)
-        _last.put((pairs, epsilon), (laws, rho, found.copy()), n_floats)
+        found[at] = regions_of(distributions, of[at], epsilon, some)
+        n_floats = 20 * len(pairs) + sum(d.n_floats for d in distributions if d is not None)
+        _last.put((pairs, epsilon), (distributions, rho, found.copy()), n_floats)
     return found
 
 
@@ -131,18 +133,18 @@ def lookahead(
     """
     if cells is None:
         cells = (_best_cell(b, g1), _best_cell(b, g2))
-    # the laws of today, and those after each label and outcome, with their pairs
-    laws: list[Marginal | None] = [marginal(b, g1), marginal(b, g2)]
+    # the distributions of today, and those after each label and outcome, with their pairs
+    distributions: list[Marginal | None] = [marginal(b, g1), marginal(b, g2)]
     pairs = [(0, 1)]
     for side, cell in enumerate(cells):
         if cell is not None:
-            at = len(laws)
-            laws += laws_after(b, cell)
+            at = len(distributions)
+            distributions += distributions_after(b, cell)
             pairs += [(at, 1), (at + 1, 1)] if side == 0 else [(0, at), (0, at + 1)]
     # a label moves what is known of a group, hardly how it is joined to the other one
     joined = correlations(b, ((g1, g2),))
     rho = None if joined is None else np.repeat(joined, len(pairs))
-    now, *rest = regions_of(laws, pairs, epsilon, rho).max(axis=1).tolist()
+    now, *rest = regions_of(distributions, pairs, epsilon, rho).max(axis=1).tolist()
     outcomes, expected = iter(rest), [now, now]
     for side, cell in enumerate(cells):
         if cell is not None:

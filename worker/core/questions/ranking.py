@@ -100,7 +100,7 @@ def set_confidence(
         chosen: distinct groups with items.
         tolerance: >= 0, accuracy.
         rivals: groups that are not chosen; None for all others with items. With some of them it is
-            an upper bound of the confidence, without the laws of the others.
+            an upper bound of the confidence, without the distributions of the others.
         top: 1 <= top <= number of the chosen groups; None: all of them.
 
     Returns:
@@ -142,9 +142,9 @@ def _confidence_among(
     x, edges = _grid_of_last(members, top)
     # who cannot come below the last x need not be asked
     rivals = rivals[_least(b, which)[rivals] < x[-1] - tolerance]
-    if 2 * rivals.size > b.n_groups:  # nearly all: the laws are kept for the next belief
-        laws = marginals(b)
-        known = [law for law in map(laws.__getitem__, rivals.tolist()) if law is not None]
+    if 2 * rivals.size > b.n_groups:  # nearly all: the distributions are kept for the next belief
+        distributions = marginals(b)
+        known = [d for d in map(distributions.__getitem__, rivals.tolist()) if d is not None]
     else:
         known = [marginal(b, g) for g in rivals.tolist()]
     given = given_shared(b, which == "highest")
@@ -154,9 +154,9 @@ def _confidence_among(
     return min(1.0, float((mass[:, :n_likely] * reach).sum(axis=1).mean()))
 
 
-def _signed(laws: Sequence[Marginal], which: Which) -> Sequence[Marginal]:
-    """The laws of values that the lower ones are chosen of."""
-    return laws if which == "lowest" else [law.mirrored() for law in laws]
+def _signed(distributions: Sequence[Marginal], which: Which) -> Sequence[Marginal]:
+    """The distributions of values that the lower ones are chosen of."""
+    return distributions if which == "lowest" else [d.mirrored() for d in distributions]
 
 
 def _least(b: Belief, which: Which) -> Floats:
@@ -199,36 +199,36 @@ def _grid_of_last(members: Sequence[Marginal], top: int) -> tuple[Floats, Floats
 
     All values that it can have; of endless groups the middles of 512 bins.
     """
-    low = sorted(law.low for law in members)[top - 1]
-    high = sorted(law.high for law in members)[top - 1]
-    if any(isinstance(law, BetaMarginal) for law in members):
+    low = sorted(d.low for d in members)[top - 1]
+    high = sorted(d.high for d in members)[top - 1]
+    if any(isinstance(d, BetaMarginal) for d in members):
         edges = np.linspace(low, high, 513, dtype=np.float64)
         return (edges[:-1] + edges[1:]) / 2, edges
-    x = np.unique(np.concatenate([law.atoms()[0] for law in members]))
+    x = np.unique(np.concatenate([d.atoms()[0] for d in members]))
     x = x[(x >= low) & (x <= high)]
     if len(members) > LONG:  # with the greatest: all that lies above another counts as lying there
         x = x[::-1][:: -(-x.size // _MOST_VALUES)][::-1]
     return x, np.concatenate([[low - 1.0], x])
 
 
-def _enough_below(laws: Sequence[Marginal], top: int, x: Floats, given: Given) -> Floats:
+def _enough_below(distributions: Sequence[Marginal], top: int, x: Floats, given: Given) -> Floats:
     """(K, J) P(at least `top` values <= x) for ascending x, given each of K points of what is
     shared.
 
     Source:
-        One value after the other, as for the Poisson binomial law.
+        One value after the other, as for the Poisson binomial distribution.
     """
     shape = given.n_points, x.size
-    if top == len(laws):
+    if top == len(distributions):
         every = np.ones(shape)
-        for i, law in enumerate(laws):
-            every *= 1 - given.tail(i, law.exceeds(x))
+        for i, distribution in enumerate(distributions):
+            every *= 1 - given.tail(i, distribution.exceeds(x))
         return every
     fewer = np.zeros((top, *shape))  # P(0, 1, ... so far)
     fewer[0] = 1.0
     n_possible = x.size  # beyond it that fewer are is negligible: it only falls with x
-    for i, law in enumerate(laws):
-        miss, so_far = given.tail(i, law.exceeds(x[:n_possible])), fewer[:, :, :n_possible]
+    for i, distribution in enumerate(distributions):
+        miss, so_far = given.tail(i, distribution.exceeds(x[:n_possible])), fewer[:, :, :n_possible]
         so_far[1:] = so_far[1:] * miss + so_far[:-1] * (1 - miss)
         so_far[0] *= miss
         most = so_far.sum(axis=0).max(axis=0)
@@ -240,16 +240,16 @@ def _enough_below(laws: Sequence[Marginal], top: int, x: Floats, given: Given) -
     return enough
 
 
-def _all_reach(laws: Sequence[Marginal], x: Floats, given: Given) -> Floats:
+def _all_reach(distributions: Sequence[Marginal], x: Floats, given: Given) -> Floats:
     """(K, J) P(every value >= x) for ascending x, given each of K points of what is shared."""
     product = np.ones((given.n_points, x.size))
     n_possible = x.size  # beyond it the product is negligible, for it only falls with x
-    lows = np.array([law.low for law in laws])
+    lows = np.array([d.low for d in distributions])
     for i in np.argsort(lows).tolist():
         # In this order the threatening rivals come first, and cut the grid for those after them.
         if not n_possible or lows[i] >= x[n_possible - 1]:
             break
-        product[:, :n_possible] *= given.tail(i, laws[i].reaches(x[:n_possible]))
+        product[:, :n_possible] *= given.tail(i, distributions[i].reaches(x[:n_possible]))
         most = product[:, :n_possible].max(axis=0)
         n_possible = int(np.searchsorted(-most, -_NEGLIGIBLE))
     product[:, n_possible:] = 0.0

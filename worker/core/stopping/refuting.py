@@ -22,7 +22,8 @@ def is_far_from_holding(b: Belief, question: Question, rule: StopRule) -> bool:
     P(the set is right) is at most P(its last group is not beyond its first rival), for mean
     reciprocal ranks that only the right set reaches. For simulations, which look often. Among more
     than 1,000 groups one rival seldom tells; there it is at most P(the set is right among itself
-    and the 16, 128 or 1,024 rivals that come nearest), exactly: laws of the others are not needed.
+    and the 16, 128 or 1,024 rivals that come nearest), exactly: distributions of the others are not
+    needed.
     """
     if rule.kind != "mrr" or rule.confidence is None:
         return False

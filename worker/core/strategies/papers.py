@@ -156,8 +156,8 @@ def bayes_ucb(
         return thompson(belief, question, left, pending, rng)
     left = checked(belief, question, left, pending)
     at = np.array([1 - quantile if question.which == "lowest" else quantile])
-    laws = marginals(with_pending(belief, pending))
-    bound = np.array([np.nan if law is None else law.quantiles(at)[0] for law in laws])
+    distributions = marginals(with_pending(belief, pending))
+    bound = np.array([np.nan if d is None else d.quantiles(at)[0] for d in distributions])
     extreme = _extreme(bound, question, open_groups(belief, left), rng)
     group = int(extreme[rng.integers(extreme.size)])
     return _in_group(belief, group, left, pending, rng, bound=bound[group])
@@ -213,8 +213,9 @@ def _most_deciding(
     """Compare: in the least decided pair, the group whose label is expected to decide most.
 
     As in the paper the expectation of lambda is taken at drawn rates, here exactly. Where it does
-    not tell the groups apart (no single label can move a region), or no exact law is known, the
-    larger expected drop of Var(V_1 - V_2) does. Pending items count as expected outcomes.
+    not tell the groups apart (no single label can move a region), or no exact distribution is
+    known, the larger expected drop of Var(V_1 - V_2) does. Pending items count as expected
+    outcomes.
     """
     expected_belief = with_pending(belief, pending)
     pair, decided = _least_decided(expected_belief, question, left, rng)

@@ -1,4 +1,4 @@
-"""How the law of a group's value is worked out: exactly where that is known, else drawn."""
+"""How the distribution of a group's value is worked out: exactly where it is known, else drawn."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, Counts, cells_of, group_size, starts, unlabelled
-from worker.core.posterior.coarse import LARGEST_EXACT, coarse_law, step_of
+from worker.core.posterior.coarse import LARGEST_EXACT, coarse_distribution, step_of
 from worker.core.posterior.counts import (
-    CountLaw,
-    LawCache,
-    law_of,
-    mixed_law,
-    mixed_laws,
-    mixed_laws_after,
+    CountDistribution,
+    DistributionCache,
+    distribution_of,
+    mixed_distribution,
+    mixed_distributions,
+    mixed_distributions_after,
 )
-from worker.core.posterior.differences import law_of_difference
+from worker.core.posterior.differences import distribution_of_difference
 from worker.core.posterior.drawing import draw
 from worker.core.posterior.marginals import BetaMarginal, FiniteMarginal, Marginal, SampledMarginal
 from worker.core.posterior.metrics import AFFINE, Errors, Metric
-from worker.core.posterior.mixing import law_in_doubt, weighed
+from worker.core.posterior.mixing import distribution_in_doubt, weighed
 from worker.core.posterior.moments import moments
 from worker.core.posterior.supposing import labelled
 
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 N_DRAWS = 2000
 _MANY = 1000
 _KEPT_FLOATS = 1 << 23  # 64 MiB; a pool of a million items takes a quarter of it
-_laws = LawCache(_KEPT_FLOATS)
+_distributions = DistributionCache(_KEPT_FLOATS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +50,12 @@ class _Cells:
     offset: float
 
 
-def law_of_group(b: Belief, g: int) -> Marginal:
-    """The law of a group with items; the same object for the same tally, while it is kept."""
+def distribution_of_group(b: Belief, g: int) -> Marginal:
+    """The distribution of a group with items; while it is kept, one object for the same tally."""
     if b.variants:
-        return law_in_doubt([(weight, law_of_group(variant, g)) for weight, variant in weighed(b)])
+        return distribution_in_doubt(
+            [(weight, distribution_of_group(variant, g)) for weight, variant in weighed(b)]
+        )
     if b.metric.kind == "difference":
         return _difference(b, g)
     if not _is_exact(b, g):
@@ -62,32 +64,34 @@ def law_of_group(b: Belief, g: int) -> Marginal:
         cells = _cells(b, g)
         return BetaMarginal(float(cells.a[0, 0]), float(cells.c[0, 0]), cells.offset)
     key = _key(b, g)
-    law: FiniteMarginal | None = _laws.get(key)
-    if law is None:
+    distribution: FiniteMarginal | None = _distributions.get(key)
+    if distribution is None:
         cells = _cells(b, g)
-        law = _finite(cells)
-        _laws.put(key, law, law.n_floats + cells.a.size)
-    return law
+        distribution = _finite(cells)
+        _distributions.put(key, distribution, distribution.n_floats + cells.a.size)
+    return distribution
 
 
-def laws_of_groups(b: Belief, groups: Sequence[int]) -> list[Marginal]:
-    """`law_of_group` of each.
+def distributions_of_groups(b: Belief, groups: Sequence[int]) -> list[Marginal]:
+    """`distribution_of_group` of each.
 
     Of more than 1,000 those of cells that share nodes are worked out together: one after the other,
     ten thousand take a second. Their sums are formed in another order, so that a probability may
-    differ from that of `law_of_group` by some 1e-16.
+    differ from that of `distribution_of_group` by some 1e-16.
     """
     are_counted = all(_is_counted(b, g) for g in groups) if len(groups) > _MANY else False
     if b.node.size == 1 or b.variants or not are_counted:
-        return [law_of_group(b, g) for g in groups]
+        return [distribution_of_group(b, g) for g in groups]
     keys = [_key(b, g) for g in groups]
-    laws: list[Marginal | None] = [_laws.get(key) for key in keys]
-    new = [i for i, law in enumerate(laws) if law is None]
+    distributions: list[Marginal | None] = [_distributions.get(key) for key in keys]
+    new = [i for i, d in enumerate(distributions) if d is None]
     if len(new) > _MANY:
-        for i, law in zip(new, _worked_out(b, np.array(groups)[new]), strict=True):
-            _laws.put(keys[i], law, law.n_floats + b.alpha[cells_of(b, groups[i])].size)
-            laws[i] = law
-    return [law or law_of_group(b, g) for g, law in zip(groups, laws, strict=True)]
+        for i, distribution in zip(new, _worked_out(b, np.array(groups)[new]), strict=True):
+            _distributions.put(
+                keys[i], distribution, distribution.n_floats + b.alpha[cells_of(b, groups[i])].size
+            )
+            distributions[i] = distribution
+    return [d or distribution_of_group(b, g) for g, d in zip(groups, distributions, strict=True)]
 
 
 def _worked_out(b: Belief, groups: NDArray[np.intp]) -> Iterator[FiniteMarginal]:
@@ -99,13 +103,13 @@ def _worked_out(b: Belief, groups: NDArray[np.intp]) -> Iterator[FiniteMarginal]
     a, c, done, offset = _raising(b, cells)
     known = np.add.reduceat(done, begin).tolist()
     offsets = np.add.reduceat(offset, begin).tolist()
-    counts = mixed_laws(unlabelled(b)[cells], a, c, of, moments(b).weight[groups])
+    counts = mixed_distributions(unlabelled(b)[cells], a, c, of, moments(b).weight[groups])
     for count, right, score, size in zip(counts, known, offsets, sizes, strict=True):
         yield FiniteMarginal(count, float(right), size, _offset(b, score, size))
 
 
-def laws_after(b: Belief, cell: int) -> tuple[Marginal, Marginal]:
-    """The laws of the value of a cell's group after one more label in it: a right, a wrong one.
+def distributions_after(b: Belief, cell: int) -> tuple[Marginal, Marginal]:
+    """Distributions of the value of a cell's group after a right, and after a wrong label in it.
 
     Where they are exact and the cells share nodes, both are worked out together, and without the
     beliefs that they belong to.
@@ -115,10 +119,10 @@ def laws_after(b: Belief, cell: int) -> tuple[Marginal, Marginal]:
     """
     g = int(b.group[cell])
     if b.node.size == 1 or not _is_counted(b, g) or not unlabelled(b)[cell]:
-        right, wrong = (law_of_group(labelled(b, cell, outcome), g) for outcome in (0, 1))
+        right, wrong = (distribution_of_group(labelled(b, cell, outcome), g) for outcome in (0, 1))
         return right, wrong
     cells = _cells(b, g)
-    counts = mixed_laws_after(
+    counts = mixed_distributions_after(
         cells.left, cells.a, cells.c, cells.weight, cell - cells_of(b, g).start
     )
     more, same = (
@@ -152,7 +156,7 @@ def _is_counted(b: Belief, g: int) -> bool:
 
 
 def _prior_key(b: Belief) -> bytes:
-    """What a law depends on beside the tally of its group: pool, prior and metric, digested once.
+    """What a distribution depends on beside its group's tally: a digest of pool, prior, metric.
 
     Compared with the numbers themselves, group by group, it spares a turn some milliseconds.
     """
@@ -194,19 +198,19 @@ def _key(b: Belief, g: int) -> Hashable:
 
 
 def _finite(cells: _Cells) -> FiniteMarginal:
-    """Exact, but of a very large group, whose law is counted in larger steps."""
+    """Exact, but of a very large group, whose distribution is counted in larger steps."""
     step = step_of(int(cells.left.sum()))
     if step == 1:
         return FiniteMarginal(_count(cells), cells.right, cells.size, cells.offset)
-    count = coarse_law(cells.left, cells.a, cells.c, cells.weight, step)
+    count = coarse_distribution(cells.left, cells.a, cells.c, cells.weight, step)
     return FiniteMarginal(count, cells.right / step, cells.size / step, cells.offset)
 
 
-def _count(cells: _Cells) -> CountLaw:
+def _count(cells: _Cells) -> CountDistribution:
     if cells.weight.size > 1:
-        return mixed_law(cells.left, cells.a, cells.c, cells.weight)
+        return mixed_distribution(cells.left, cells.a, cells.c, cells.weight)
     columns = cells.left.tolist(), cells.a[:, 0].tolist(), cells.c[:, 0].tolist()
-    return law_of(tuple(cell for cell in zip(*columns, strict=True) if cell[0]))
+    return distribution_of(tuple(cell for cell in zip(*columns, strict=True) if cell[0]))
 
 
 def _difference(b: Belief, g: int) -> FiniteMarginal:
@@ -214,14 +218,14 @@ def _difference(b: Belief, g: int) -> FiniteMarginal:
     own, errors = cells_of(b, g), b.errors
     assert errors is not None, "checked when the belief was made"
     key = _key(b, g), errors.counts[own].tobytes(), b.metric.common[g].tobytes()
-    law: FiniteMarginal | None = _laws.get(key)
-    if law is None:
+    distribution: FiniteMarginal | None = _distributions.get(key)
+    if distribution is None:
         weight, left = moments(b).weight[g], int(unlabelled(b)[own].sum())
-        count = law_of_difference(weight, moments(b).to_come[:, g], left)
+        count = distribution_of_difference(weight, moments(b).to_come[:, g], left)
         known = float(b.right[own].sum() - errors.counts[own, 0].sum() - left)
-        law = FiniteMarginal(count, known, int(group_size(b)[g]))
-        _laws.put(key, law, law.n_floats + b.alpha[own].size)
-    return law
+        distribution = FiniteMarginal(count, known, int(group_size(b)[g]))
+        _distributions.put(key, distribution, distribution.n_floats + b.alpha[own].size)
+    return distribution
 
 
 def _sampled(b: Belief, g: int) -> SampledMarginal:
@@ -234,13 +238,13 @@ def _sampled(b: Belief, g: int) -> SampledMarginal:
         m.values, *((errors.counts, errors.prior, errors.common) if errors else ()),
     )  # fmt: skip
     key = g, b.population, m.kind, *(array.tobytes() for array in arrays)
-    law = _laws.get(key)
-    if law is None:
+    distribution = _distributions.get(key)
+    if distribution is None:
         # a stream of its own for every group: they are independent
         values = draw(part, np.random.default_rng([N_DRAWS, g]), N_DRAWS)[:, 0]
-        law = SampledMarginal(np.sort(values))
-        _laws.put(key, law, N_DRAWS + part.alpha.size)
-    kept: SampledMarginal = law
+        distribution = SampledMarginal(np.sort(values))
+        _distributions.put(key, distribution, N_DRAWS + part.alpha.size)
+    kept: SampledMarginal = distribution
     return kept
 
 

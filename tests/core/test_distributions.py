@@ -1,4 +1,4 @@
-"""The law of a group's value under every metric, its intervals and its draws."""
+"""The distribution of a group's value under every metric, its intervals and its draws."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.core.enumeration import beliefs, law, made, mean_and_variance
+from tests.core.enumeration import beliefs, exact_atoms, made, mean_and_variance
 from worker.core.posterior.belief import Belief, unlabelled
-from worker.core.posterior.counts import law_of
+from worker.core.posterior.counts import distribution_of
 from worker.core.posterior.drawing import draw, draw_cells
 from worker.core.posterior.marginals import BetaMarginal, FiniteMarginal, SampledMarginal
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import (
-    distribution,
+    atoms_of,
     highest_density_interval,
     interval,
     marginal,
@@ -28,13 +28,13 @@ from worker.core.questions.rewards import squared_error
 SAMPLED = ("cost", "ece", "tpr")
 every_metric = pytest.mark.parametrize("kind", ["accuracy", "bias", *SAMPLED])
 every_population = pytest.mark.parametrize("population", ["finite", "infinite"])
-# A sample of 2,000 strays further than this from its law once in 20,000 times (DKW).
+# A sample of 2,000 strays further than this from its distribution once in 20,000 times (DKW).
 DKW = 0.0515
 
 
 def summed(b, g):
     """The distinct values of a group, ascending, and their probabilities, over all completions."""
-    x, p = law(b, g)
+    x, p = exact_atoms(b, g)
     order = np.argsort(x)
     first = np.flatnonzero(np.diff(x[order], prepend=-np.inf) > 1e-9)
     return x[order][first], np.add.reduceat(p[order], first)
@@ -43,17 +43,17 @@ def summed(b, g):
 @pytest.mark.parametrize("kind", ["accuracy", "bias"])
 @settings(max_examples=40)
 @given(data=st.data())
-def test_the_law_of_an_affine_metric_is_that_over_all_completions(kind, data):
+def test_the_distribution_of_an_affine_metric_is_that_over_all_completions(kind, data):
     b = data.draw(beliefs(kind, population="finite"))
     for g in np.unique(b.group):
-        x, p = distribution(b, int(g))
+        x, p = atoms_of(b, int(g))
         expected_x, expected_p = summed(b, g)
         assert x == pytest.approx(expected_x)
         assert p == pytest.approx(expected_p, abs=1e-10)
 
 
 @pytest.mark.parametrize("kind", SAMPLED)
-def test_a_sampled_law_is_near_that_over_all_completions(kind):
+def test_a_sampled_distribution_is_near_that_over_all_completions(kind):
     rng = np.random.default_rng(7)
     for _ in range(4):
         b = made(rng, kind, 5)
@@ -65,7 +65,7 @@ def test_a_sampled_law_is_near_that_over_all_completions(kind):
         assert found.exceeds(x) == pytest.approx(at_least - p, abs=DKW)
 
 
-def test_a_sampled_law_is_the_same_for_the_same_tally_and_another_for_another_group():
+def test_a_sampled_distribution_is_the_same_for_the_same_tally_and_another_for_another_group():
     b = made(np.random.default_rng(8), "cost", 5, n_groups=2)
     again = Belief(
         b.group, b.size, b.right, b.wrong, b.alpha, b.beta, 2, node=b.node, metric=b.metric,
@@ -76,7 +76,7 @@ def test_a_sampled_law_is_the_same_for_the_same_tally_and_another_for_another_gr
 
 
 @pytest.mark.parametrize("field", ["size", "node", "unit"])
-def test_beliefs_that_differ_in_one_array_have_different_sampled_laws(field):
+def test_beliefs_that_differ_in_one_array_have_different_sampled_distributions(field):
     none, ones = np.zeros(2, np.int64), np.ones((2, 2))
 
     def value(changed):
@@ -91,19 +91,19 @@ def test_beliefs_that_differ_in_one_array_have_different_sampled_laws(field):
 
 
 def marginals_of_each_kind():
-    """A law of each kind."""
+    """A distribution of each kind."""
     b = made(np.random.default_rng(9), "accuracy", 6, n_nodes=(3,))
     sample = np.sort(np.random.default_rng(1).normal(size=500))
     return [
         marginal(b, 0),
-        FiniteMarginal(law_of(((5, 1.0, 2.0), (3, 0.5, 0.5))), 4, 20, -0.3),
+        FiniteMarginal(distribution_of(((5, 1.0, 2.0), (3, 0.5, 0.5))), 4, 20, -0.3),
         BetaMarginal(2.0, 5.0, 0.1),
         SampledMarginal(sample),
     ]
 
 
 @pytest.mark.parametrize("one", marginals_of_each_kind(), ids=["nodes", "count", "beta", "sample"])
-def test_mirroring_gives_the_law_of_minus_the_value(one):
+def test_mirroring_gives_the_distribution_of_minus_the_value(one):
     turned = one.mirrored()
     x, p = one.atoms()
     turned_x, turned_p = turned.atoms()
@@ -144,7 +144,7 @@ def test_every_interval_holds_its_level_of_the_completions(kind, population, lev
         slack += 0.1  # the quadrature that it is held against has few points
     tails, narrow = interval(b, level), highest_density_interval(b, level)
     for g in range(2):
-        x, p = law(b, g, 24)
+        x, p = exact_atoms(b, g, 24)
         for low, high in (tails[g], narrow[g]):
             assert p[(x >= low - 1e-9) & (x <= high + 1e-9)].sum() >= level - slack
         assert p[x < tails[g, 0] - 1e-9].sum() <= (1 - level) / 2 + slack
@@ -157,7 +157,7 @@ def test_every_interval_holds_its_level_of_the_completions(kind, population, lev
 def test_no_narrower_interval_than_the_highest_density_one_holds_the_level(b, level):
     bounds = highest_density_interval(b, level)
     for g in np.unique(b.group):
-        x, p = distribution(b, int(g))
+        x, p = atoms_of(b, int(g))
         holding = [
             x[j] - x[i]
             for i in range(x.size)
@@ -232,7 +232,7 @@ def test_the_accuracy_is_drawn_for_a_confusion_matrix():
     rng = np.random.default_rng(13)
     b = made(rng, "confusion", 6, n_nodes=(3,))
     theta = draw(b, rng, N_DRAWS)[:, 0]
-    x, p = law(b, 0)
+    x, p = exact_atoms(b, 0)
     assert theta.mean() == pytest.approx(p @ x[:, 0], abs=5 * theta.std() / np.sqrt(N_DRAWS))
 
 
@@ -252,9 +252,9 @@ def test_cells_of_a_group_are_drawn_with_their_common_node():
 def test_the_confidence_in_a_set_of_sampled_values_is_near_that_over_all_completions(which, chosen):
     b = made(np.random.default_rng(15), "cost", 4, n_cells=(1, 1), n_groups=3)
     sign = 1 if which == "lowest" else -1
-    laws = [summed(b, g) for g in range(3)]
-    at = np.indices([p.size for _, p in laws]).reshape(3, -1)
-    theta, p = (np.stack([law[i][j] for law, j in zip(laws, at, strict=True)]) for i in (0, 1))
+    distributions = [summed(b, g) for g in range(3)]
+    at = np.indices([p.size for _, p in distributions]).reshape(3, -1)
+    theta, p = (np.stack([d[i][j] for d, j in zip(distributions, at, strict=True)]) for i in (0, 1))
     rest = [g for g in range(3) if g not in chosen]
     right = (sign * theta[chosen]).max(axis=0) <= (sign * theta[rest]).min(axis=0) + 1e-9
     expected = p.prod(axis=0) @ right
