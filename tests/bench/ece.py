@@ -95,17 +95,17 @@ def _stops() -> None:
 
 
 def _speed() -> None:
-    """Of a label, and of laying out the nodes."""
+    """Of a label, and of laying out the components."""
     pool = made("deep net", "temperature .8", 5_000, np.random.default_rng(0))
-    n_nodes, n_strata = first(pool).node.size, pool.size.size
+    n_components, n_strata = first(pool).mixture.size, pool.size.size
     going = beliefs(pool, "assay", np.random.default_rng(1))
     b = list(islice(going, 100))[-1]
     began = time.process_time()
     list(islice(going, 200))
     each = (time.process_time() - began) / 200 * 1e3
-    line(f"a label, {n_nodes} nodes, {n_strata} strata, the laying out included",
+    line(f"a label, {n_components} components, {n_strata} strata, the laying out included",
          f"{each:.2f} ms", "<= 1 ms")  # fmt: skip
     began = time.process_time()
     for _ in range(10):
         laid_out(b, pool)
-    line("the nodes laid out anew", f"{(time.process_time() - began) * 100:.2f} ms", "")
+    line("the components laid out anew", f"{(time.process_time() - began) * 100:.2f} ms", "")

@@ -1,4 +1,4 @@
-"""Brute force for tiny groups: every node, every completion, every kind of error.
+"""Brute force for tiny groups: every component, every completion, every kind of error.
 
 Nothing here comes from the core's own formulas. An endless population is integrated by Gauss-Jacobi
 quadrature, which is exact for what is a polynomial of the rates.
@@ -18,9 +18,9 @@ from worker.core.posterior.supposing import labelled
 N_QUADRATURE = 6
 
 
-def node_weights(b, g):
-    """(U,) posterior probabilities of the nodes of group `g`, by Bayes' rule."""
-    weights = np.array(b.node)
+def component_weights(b, g):
+    """(U,) posterior probabilities of the components of group `g`, by Bayes' rule."""
+    weights = np.array(b.mixture)
     for c in np.flatnonzero(b.group == g):
         n = int(b.right[c] + b.wrong[c])
         weights = weights * stats.betabinom(n, b.alpha[c], b.beta[c]).pmf(int(b.right[c]))
@@ -95,7 +95,7 @@ def completions(b, g, n_quadrature=N_QUADRATURE):
     """All (counts of every cell (K, c, 1 + L), probabilities (K,)) of group `g`."""
     cells = np.flatnonzero(b.group == g)
     all_counts, all_p = [], []
-    for u, weight in enumerate(node_weights(b, g)):
+    for u, weight in enumerate(component_weights(b, g)):
         parts = [final_counts(b, c, u, n_quadrature) for c in cells]
         at = np.indices([p.size for _, p in parts]).reshape(len(parts), -1)
         all_p.append(weight * np.prod([p[i] for (_, p), i in zip(parts, at, strict=True)], axis=0))
@@ -145,7 +145,7 @@ def mean_and_variance(b, g, n_quadrature=N_QUADRATURE):
 
 def next_label(b, c):
     """(1 + L,) probabilities of the outcomes of the next label in cell `c`."""
-    weight = node_weights(b, b.group[c])
+    weight = component_weights(b, b.group[c])
     a, d = b.alpha[c] + b.right[c], b.beta[c] + b.wrong[c]
     right = float(weight @ (a / (a + d)))
     behind = np.ones(1) if b.errors is None else b.errors.counts[c] + b.errors.prior[c]
@@ -164,11 +164,17 @@ def expected_drop(b, c, n_quadrature=N_QUADRATURE):
 
 @st.composite
 def beliefs(
-    draw_one, kind, population=None, max_size=3, n_nodes=(1, 3), n_kinds=(1, 2), n_groups=(1, 2)
+    draw_one,
+    kind,
+    population=None,
+    max_size=3,
+    n_components=(1, 3),
+    n_kinds=(1, 2),
+    n_groups=(1, 2),
 ):
     """One or two groups of one to three cells with labels, for any metric."""
     population = population or draw_one(st.sampled_from(["finite", "infinite"]))
-    n_nodes = draw_one(st.sampled_from(n_nodes))
+    n_components = draw_one(st.sampled_from(n_components))
     has_errors = kind in ("cost", "confusion", "tpr")
     n_kinds = 2 if kind == "tpr" else draw_one(st.sampled_from(n_kinds))
     cells = [draw_one(st.integers(1, 3)) for _ in range(draw_one(st.sampled_from(n_groups)))]
@@ -184,8 +190,8 @@ def beliefs(
         errors.append(kinds)
     errors = np.array(errors)
     rng = np.random.default_rng(draw_one(st.integers(0, 2**32)))
-    shape = (group.size, n_nodes)
-    node = rng.dirichlet(np.full(n_nodes, 3.0))
+    shape = (group.size, n_components)
+    mixture = rng.dirichlet(np.full(n_components, 3.0))
     metric = Metric(
         kind,
         score=rng.random(group.size) if kind in ("bias", "ece") else np.zeros(0),
@@ -194,10 +200,10 @@ def beliefs(
     )
     alpha, beta = rng.uniform(0.3, 6, (2, *shape))
     if draw_one(st.booleans()):
-        beta = 6.5 - alpha  # the same strength at every node, as the empirical prior has it
+        beta = 6.5 - alpha  # the same strength at every component, as the empirical prior has it
     return Belief(
         group, np.array(size), np.array(right), errors.sum(axis=1), alpha, beta,
-        int(group[-1]) + 1, population, node, metric,
+        int(group[-1]) + 1, population, mixture, metric,
         Errors(errors, rng.uniform(0.3, 3, errors.shape)) if has_errors else None,
     )  # fmt: skip
 
@@ -209,11 +215,13 @@ def _units(rng, group, kind):
     return units[np.lexsort((units, group))]
 
 
-def made(rng, kind, largest=3, n_cells=(1, 3), n_nodes=(1, 3), population="finite", n_groups=1):
+def made(
+    rng, kind, largest=3, n_cells=(1, 3), n_components=(1, 3), population="finite", n_groups=1
+):
     """A belief as from `beliefs`, of cells with up to `largest` items, half of them labelled."""
     sizes = rng.integers(n_cells[0], n_cells[1] + 1, n_groups)
     group = np.repeat(np.arange(n_groups), sizes)
-    shape = (group.size, int(rng.choice(n_nodes)))
+    shape = (group.size, int(rng.choice(n_components)))
     size = rng.integers(max(1, largest // 2), largest + 1, group.size)
     done = rng.integers(0, np.maximum(1, size // 2))
     right = rng.integers(0, done + 1)

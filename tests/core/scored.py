@@ -79,15 +79,15 @@ def first(pool: ScoredPool) -> Belief:
     """What is believed of the pool's ECE before any label, as the plan's default has it."""
     none = np.zeros(pool.size.size, np.int64)
     metric = Metric("ece", score=pool.score, unit=none, pooled=True)
-    alpha, beta, node = shared_prior(pool.score, pool.size)
+    alpha, beta, mixture = shared_prior(pool.score, pool.size)
     n_groups = int(pool.group[-1]) + 1
     return Belief(
-        pool.group, pool.size, none, none, alpha, beta, n_groups, node=node, metric=metric
+        pool.group, pool.size, none, none, alpha, beta, n_groups, mixture=mixture, metric=metric
     )
 
 
 def beliefs(pool: ScoredPool, strategy: str, rng: np.random.Generator) -> Iterator[Belief]:
-    """The beliefs after every label, the prior's nodes laid out anew as the schedule has it."""
+    """The beliefs after every label, the prior's components laid out as the schedule has it."""
     b, choose, question = first(pool), STRATEGIES[strategy], Question("estimate")
     order = rng.permutation(pool.cell.size)
     waiting = [order[pool.cell[order] == c].tolist() for c in range(pool.size.size)]
@@ -102,7 +102,7 @@ def beliefs(pool: ScoredPool, strategy: str, rng: np.random.Generator) -> Iterat
 
 
 def laid_out(b: Belief, pool: ScoredPool) -> Belief:
-    """The belief with nodes where its labels put them."""
+    """The belief with components where its labels put them."""
     told = np.stack([b.right, b.wrong], axis=1)
     return with_prior(b, *shared_prior(pool.score, pool.size, told))
 
@@ -114,7 +114,7 @@ def at_once(pool: ScoredPool, n: int, rng: np.random.Generator) -> Belief:
               (pool.right[rows], ~pool.right[rows])]  # fmt: skip
     right, wrong = (c.astype(np.int64) for c in counts)
     b = first(pool)
-    told = Belief(b.group, b.size, right, wrong, b.alpha, b.beta, b.n_groups, node=b.node,
+    told = Belief(b.group, b.size, right, wrong, b.alpha, b.beta, b.n_groups, mixture=b.mixture,
                   metric=b.metric)  # fmt: skip
     return laid_out(told, pool)
 

@@ -25,21 +25,21 @@ def pool_of(truth="temperature .8", n=2_000, scores="deep net", seed=0):
     return made(scores, truth, n, np.random.default_rng(seed))
 
 
-def test_the_nodes_are_probabilities_and_the_last_one_is_the_calibrated_classifier():
+def test_the_components_are_probabilities_and_the_last_one_is_the_calibrated_classifier():
     pool = pool_of()
-    alpha, beta, node = shared_prior(pool.score, pool.size)
-    assert node.sum() == pytest.approx(1)
-    assert alpha.shape == beta.shape == (pool.size.size, node.size)
+    alpha, beta, mixture = shared_prior(pool.score, pool.size)
+    assert mixture.sum() == pytest.approx(1)
+    assert alpha.shape == beta.shape == (pool.size.size, mixture.size)
     np.testing.assert_allclose((alpha / (alpha + beta))[:, -1], pool.score, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n", [20, 200])
-def test_where_the_nodes_lie_changes_nothing_but_the_precision(n, monkeypatch):
-    # many nodes from the prior, against few where other and the same labels lay them out
+def test_where_the_components_lie_changes_nothing_but_the_precision(n, monkeypatch):
+    # many components from the prior, against few where other and the same labels lay them out
     pool = pool_of()
     b = at_once(pool, n, np.random.default_rng(2))
     before = laid_out(at_once(pool, n // 2, np.random.default_rng(3)), pool)
-    other = with_prior(b, before.alpha, before.beta, before.node)
+    other = with_prior(b, before.alpha, before.beta, before.mixture)
     points = np.random.default_rng(4).standard_normal((4_000, 4))
     with monkeypatch.context() as patch:
         patch.setattr(calibration_prior, "_POINTS", points)
@@ -59,7 +59,7 @@ def test_several_sets_of_labels_lay_out_the_same_prior():
     b = at_once(pool, 100, np.random.default_rng(2))
     told = np.stack([b.right, b.wrong], axis=1)
     both = with_prior(b, *shared_prior(pool.score, pool.size, np.zeros_like(told), told))
-    assert both.node.size == 2 * (b.node.size - 1) + 1
+    assert both.mixture.size == 2 * (b.mixture.size - 1) + 1
     mean, variance = moments(b).total
     assert moments(both).total[0] == pytest.approx(mean, abs=0.1 * np.sqrt(variance))
 
@@ -68,7 +68,7 @@ def test_several_sets_of_labels_lay_out_the_same_prior():
 def test_the_error_that_is_expected_is_no_smaller_for_believing_the_classifier_calibrated(truth):
     pool = pool_of(truth)
     b = at_once(pool, 100, np.random.default_rng(6))
-    off = with_prior(b, b.alpha[:, :-1], b.beta[:, :-1], b.node[:-1] / b.node[:-1].sum())
+    off = with_prior(b, b.alpha[:, :-1], b.beta[:, :-1], b.mixture[:-1] / b.mixture[:-1].sum())
     said = whole(b)[0]
     by_all, if_off = (
         variance + (mean - said) ** 2 for mean, variance in (moments(b).total, moments(off).total)
@@ -116,9 +116,11 @@ def test_a_group_may_be_calibrated_too():
     prior = prior_of(Hyperparameters(), Scores(special.logit(score), np.zeros(2)))
     right = np.array([30, 45])
     ends = []
-    for alpha, beta, node in (prior, with_calibrated(*prior, score)):
+    for alpha, beta, mixture in (prior, with_calibrated(*prior, score)):
         metric = Metric("ece", score=score, unit=none)
-        b = Belief(group, size, right - 10, none + 2, alpha, beta, 2, node=node, metric=metric)
+        b = Belief(
+            group, size, right - 10, none + 2, alpha, beta, 2, mixture=mixture, metric=metric
+        )
         ends.append(interval(b))
     assert (ends[1] <= ends[0] + 1e-9).all()
     np.testing.assert_allclose(alpha[:, -1] / (alpha + beta)[:, -1], score)

@@ -25,7 +25,7 @@ def beliefs(then_rate, now_rate, n_then, n_now, rng):
     history = np.stack([right, n_then - right], axis=1)
     prior = with_history(Prior(one, one, np.ones(1)), GROUP, N_GROUPS, history, full_worth())
     none = np.zeros(GROUP.size, dtype=np.int64)
-    then = Belief(GROUP, SIZE, none, none, prior.alpha, prior.beta, N_GROUPS, node=prior.node)
+    then = Belief(GROUP, SIZE, none, none, prior.alpha, prior.beta, N_GROUPS, mixture=prior.mixture)
     is_right = rng.binomial(n_now, now_rate)
     now = Belief(GROUP, SIZE, is_right, n_now - is_right, one, one, N_GROUPS)
     return then, now

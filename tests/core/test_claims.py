@@ -102,12 +102,12 @@ def test_groups_of_strata_are_right_as_often_as_claimed_on_truths_of_their_model
     n_groups, n_cells, n_items = 8, 4, 12
     group = np.repeat(np.arange(n_groups), n_cells)
     scores = Scores(np.tile(np.linspace(-1, 4, n_cells), n_groups), np.zeros(group.size))
-    alpha, beta, node = prior_of(Hyperparameters(log_tau=-0.5), scores)
+    alpha, beta, mixture = prior_of(Hyperparameters(log_tau=-0.5), scores)
     none = np.zeros(group.size, np.int64)
     for _ in range(N_RUNS):
-        of = np.arange(group.size), rng.choice(node.size, n_groups, p=node)[group]
+        of = np.arange(group.size), rng.choice(mixture.size, n_groups, p=mixture)[group]
         outcomes = rng.random((group.size, n_items)) < rng.beta(alpha[of], beta[of])[:, None]
-        b = Belief(group, none + n_items, none, none, alpha, beta, n_groups, node=node)
+        b = Belief(group, none + n_items, none, none, alpha, beta, n_groups, mixture=mixture)
         v = followed(b, outcomes, question, MRR, STRATEGIES[strategy], rng, look_every=5)
         truth = outcomes.reshape(n_groups, -1).mean(axis=1)
         n_right += truth[v.chosen[0]] == truth.min()

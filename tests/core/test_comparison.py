@@ -124,7 +124,7 @@ def test_a_label_is_not_expected_to_lower_lambda_under_the_predictive(first, sec
 @pytest.mark.parametrize("kind", ["accuracy", "bias"])
 @settings(max_examples=40)
 @given(data=st.data())
-def test_lookahead_knows_what_a_label_says_of_the_node_that_strata_share(kind, data):
+def test_lookahead_knows_what_a_label_says_of_the_component_that_strata_share(kind, data):
     b = data.draw(beliefs(kind, population="finite", max_size=4, n_groups=(2,)))
     groups, theta = np.unique(b.group).tolist(), np.full(b.group.size, 0.3)
     open_cells = [np.flatnonzero((b.group == g) & (unlabelled(b) > 0)).tolist() for g in groups]
@@ -163,7 +163,7 @@ def test_regions_after_a_label_are_what_they_would_be_without_those_before(metri
     group, none = np.repeat(np.arange(40), 4), np.zeros(160, np.int64)
     columns = group, rng.integers(1, 60, 160), none, none
     alpha, beta = rng.uniform(0.5, 6, (2, 160, 3))
-    b = Belief(*columns, alpha, beta, 40, node=np.full(3, 1 / 3), metric=metric)
+    b = Belief(*columns, alpha, beta, 40, mixture=np.full(3, 1 / 3), metric=metric)
     pairs = pairs_asked(b, Question("compare"))
     for cell in (5, 77, 5):
         b = labelled(b, cell, int(rng.integers(2)))

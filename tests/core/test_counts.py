@@ -110,27 +110,27 @@ def test_what_is_larger_than_the_cache_is_not_kept():
 
 @st.composite
 def shared_cells(draw_one):
-    """Unlabelled items, Betas and node weights of a group's cells."""
-    n_cells, n_nodes = draw_one(st.integers(1, 3)), draw_one(st.integers(1, 3))
+    """Unlabelled items, Betas and component weights of a group's cells."""
+    n_cells, n_components = draw_one(st.integers(1, 3)), draw_one(st.integers(1, 3))
     # of few and of many items distributions are made in two ways
     few_or_many = st.integers(0, 9) | st.integers(30, 70)
     left = np.array([draw_one(few_or_many) for _ in range(n_cells)])
     rng = np.random.default_rng(draw_one(st.integers(0, 2**32)))
-    a, b = rng.uniform(0.05, 30, (2, n_cells, n_nodes))
-    return left, a, b, rng.dirichlet(np.ones(n_nodes))
+    a, b = rng.uniform(0.05, 30, (2, n_cells, n_components))
+    return left, a, b, rng.dirichlet(np.ones(n_components))
 
 
 @given(shared_cells())
-def test_the_distribution_of_cells_that_share_a_node_is_the_mixture_over_the_nodes(cells):
+def test_the_distribution_of_cells_that_share_a_component_is_the_mixture_over_the_components(cells):
     left, a, b, weight = cells
     expected = np.zeros(left.sum() + 1)
     for u, p in enumerate(weight):
-        given_node = np.ones(1)
+        given_component = np.ones(1)
         for c, n in enumerate(left):
-            given_node = np.convolve(
-                given_node, stats.betabinom(n, a[c, u], b[c, u]).pmf(range(n + 1))
+            given_component = np.convolve(
+                given_component, stats.betabinom(n, a[c, u], b[c, u]).pmf(range(n + 1))
             )
-        expected += p * given_node
+        expected += p * given_component
     assert mixed_distribution(left, a, b, weight).pmf == pytest.approx(expected, abs=1e-11)
 
 
@@ -143,7 +143,7 @@ def test_distributions_side_by_side_are_beta_binomials_however_steep_they_are(n,
 
 
 @given(shared_cells())
-def test_with_one_node_both_ways_to_the_distribution_agree(cells):
+def test_with_one_component_both_ways_to_the_distribution_agree(cells):
     left, a, b, _ = cells
     one = distribution_of(
         tuple(zip(left.tolist(), a[:, 0].tolist(), b[:, 0].tolist(), strict=True))
@@ -154,7 +154,7 @@ def test_with_one_node_both_ways_to_the_distribution_agree(cells):
 
 
 @given(shared_cells(), st.data())
-def test_a_label_takes_an_item_and_tells_of_its_cell_and_of_the_node(cells, data):
+def test_a_label_takes_an_item_and_tells_of_its_cell_and_of_the_component(cells, data):
     left, a, b, weight = cells
     assume(left.any())
     cell = data.draw(st.sampled_from(np.flatnonzero(left).tolist()))

@@ -49,13 +49,13 @@ def test_identifying_a_label_is_worth_its_information_about_its_groups_side(riva
 def test_a_group_that_may_lie_far_out_is_worth_what_its_labels_tell_of_that(chance):
     """All but `chance` of what is believed of it lies where nothing is open any more."""
     low, usual = np.array([[20.0, 80.0]]), np.array([[35.0, 15.0]])
-    by_node = [
+    by_component = [
         np.concatenate([np.tile(usual[:, k], (3, 1)), np.tile(low[:, k], (3, 1))], axis=1)
         for k in (0, 1)
     ]
     b = Belief(
         np.arange(3), np.array([900, 300, 300]), np.array([160, 0, 0]), np.array([240, 0, 0]),
-        *by_node, 3, node=np.array([1 - chance, chance]),
+        *by_component, 3, mixture=np.array([1 - chance, chance]),
     )  # fmt: skip
     exact = information(b, 1, lambda b: region(b, 1, 0, 0.0)[::2])
     told = np.mean([worth(b, Question("identify"), seed)[1] for seed in range(40)])

@@ -32,7 +32,7 @@ def belief(sizes, counts, group=None, agreed=0):
     closeness = np.tile(CLOSENESS, (group.size, 1))
     return Belief(
         group, sizes, counts[:, 0], counts[:, 1:].sum(axis=1), closeness / 3, closeness * 2 / 3,
-        n_groups, node=np.full(3, 1 / 3),
+        n_groups, mixture=np.full(3, 1 / 3),
         metric=Metric("difference", unit=unit, common=np.full((n_groups, 3), PRIOR / 3)),
         errors=Errors(counts[:, 1:], np.full((group.size, 2), 1 / 3)),
     )  # fmt: skip

@@ -68,23 +68,23 @@ def test_a_sampled_distribution_is_near_that_over_all_completions(kind):
 def test_a_sampled_distribution_is_the_same_for_the_same_tally_and_another_for_another_group():
     b = made(np.random.default_rng(8), "cost", 5, n_groups=2)
     again = Belief(
-        b.group, b.size, b.right, b.wrong, b.alpha, b.beta, 2, node=b.node, metric=b.metric,
+        b.group, b.size, b.right, b.wrong, b.alpha, b.beta, 2, mixture=b.mixture, metric=b.metric,
         errors=b.errors,
     )  # fmt: skip
     assert marginal(b, 0) is marginal(again, 0)
     assert marginal(b, 0) is not marginal(b, 1)
 
 
-@pytest.mark.parametrize("field", ["size", "node", "unit"])
+@pytest.mark.parametrize("field", ["size", "mixture", "unit"])
 def test_beliefs_that_differ_in_one_array_have_different_sampled_distributions(field):
     none, ones = np.zeros(2, np.int64), np.ones((2, 2))
 
     def value(changed):
         size = np.array([6, 6 if changed != "size" else 60])
-        node = np.array([0.5, 0.5]) if changed != "node" else np.array([0.001, 0.999])
+        mixture = np.array([0.5, 0.5]) if changed != "mixture" else np.array([0.001, 0.999])
         unit = np.array([0, int(changed != "unit")])
         metric = Metric("ece", score=np.array([0.2, 0.9]), unit=unit)
-        b = Belief(none, size, none, none, ones, ones * [1, 50], 1, node=node, metric=metric)
+        b = Belief(none, size, none, none, ones, ones * [1, 50], 1, mixture=mixture, metric=metric)
         return interval(b).tolist()
 
     assert value(field) != value(None)
@@ -92,7 +92,7 @@ def test_beliefs_that_differ_in_one_array_have_different_sampled_distributions(f
 
 def marginals_of_each_kind():
     """A distribution of each kind."""
-    b = made(np.random.default_rng(9), "accuracy", 6, n_nodes=(3,))
+    b = made(np.random.default_rng(9), "accuracy", 6, n_components=(3,))
     sample = np.sort(np.random.default_rng(1).normal(size=500))
     return [
         marginal(b, 0),
@@ -102,7 +102,9 @@ def marginals_of_each_kind():
     ]
 
 
-@pytest.mark.parametrize("one", marginals_of_each_kind(), ids=["nodes", "count", "beta", "sample"])
+@pytest.mark.parametrize(
+    "one", marginals_of_each_kind(), ids=["components", "count", "beta", "sample"]
+)
 def test_mirroring_gives_the_distribution_of_minus_the_value(one):
     turned = one.mirrored()
     x, p = one.atoms()
@@ -224,27 +226,27 @@ def test_where_hardly_a_positive_is_known_the_error_of_a_true_positive_rate_is_n
     assert drawn.std() > 0.2
     assert np.sqrt(squared_error(b)) == pytest.approx(drawn.std(), rel=0.1)
     assert mean(b)[0] == pytest.approx(drawn.mean(), abs=5 * drawn.std() / np.sqrt(2000))
-    again = with_prior(b, b.alpha, b.beta, b.node)
+    again = with_prior(b, b.alpha, b.beta, b.mixture)
     assert (mean(again), variance(again)) == (mean(b), variance(b))
 
 
 def test_the_accuracy_is_drawn_for_a_confusion_matrix():
     rng = np.random.default_rng(13)
-    b = made(rng, "confusion", 6, n_nodes=(3,))
+    b = made(rng, "confusion", 6, n_components=(3,))
     theta = draw(b, rng, N_DRAWS)[:, 0]
     x, p = exact_atoms(b, 0)
     assert theta.mean() == pytest.approx(p @ x[:, 0], abs=5 * theta.std() / np.sqrt(N_DRAWS))
 
 
-def test_cells_of_a_group_are_drawn_with_their_common_node():
+def test_cells_of_a_group_are_drawn_with_their_common_component():
     none, size = np.zeros(2, np.int64), np.full(2, 9)
-    alpha, node = np.tile([1.0, 99.0], (2, 1)), np.array([0.4, 0.6])
-    b = Belief(none, size, none, none, alpha, alpha[:, ::-1], 1, node=node)
+    alpha, mixture = np.tile([1.0, 99.0], (2, 1)), np.array([0.4, 0.6])
+    b = Belief(none, size, none, none, alpha, alpha[:, ::-1], 1, mixture=mixture)
     rng = np.random.default_rng(14)
     rates = np.array([draw_cells(b, rng) for _ in range(4000)])
     assert ((rates > 0.5).mean(axis=1) % 1 == 0).all()  # both high or both low
     assert (rates[:, 0] > 0.5).mean() == pytest.approx(0.6, abs=0.04)
-    assert moments(b).weight[0] == pytest.approx(node)
+    assert moments(b).weight[0] == pytest.approx(mixture)
 
 
 @pytest.mark.parametrize("which", ["lowest", "highest"])

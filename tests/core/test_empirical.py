@@ -10,7 +10,7 @@ from scipy import integrate, optimize, special, stats
 
 from worker.core.prior.empirical import (
     GRID,
-    NODE,
+    MIXTURE,
     evidence,
     fit,
     fit_to,
@@ -38,8 +38,8 @@ def of_size(group):
 def labels_of(h, group, scores, n, seed=1):
     """Right and wrong answers among `n` labels a cell, drawn from the model."""
     rng = np.random.default_rng(seed)
-    alpha, beta, node = prior_of(h, scores)
-    of = np.arange(group.size), rng.choice(node.size, group.max() + 1, p=node)[group]
+    alpha, beta, mixture = prior_of(h, scores)
+    of = np.arange(group.size), rng.choice(mixture.size, group.max() + 1, p=mixture)[group]
     right = rng.binomial(n, rng.beta(alpha[of], beta[of]))
     return right, n - right
 
@@ -106,17 +106,17 @@ def test_the_loss_is_the_marginal_likelihood_with_its_weak_prior(h):
     group, scores = pool(n_groups=3, n_cells=2)
     scores = with_more(scores) if h.weights else scores
     right, wrong = labels_of(h, group, scores, np.array([0, 3, 5, 1, 0, 0]))
-    alpha, beta, node = prior_of(h, scores)
+    alpha, beta, mixture = prior_of(h, scores)
     expected = 0.0
     for g in range(3):
-        by_node = node.copy()
+        by_component = mixture.copy()
         for c in np.flatnonzero(group == g):
             n = right[c] + wrong[c]
             # the number of orders of the labels does not depend on the hyperparameters
-            by_node *= stats.betabinom(n, alpha[c], beta[c]).pmf(right[c]) / special.comb(
+            by_component *= stats.betabinom(n, alpha[c], beta[c]).pmf(right[c]) / special.comb(
                 n, right[c]
             )
-        expected += np.log(by_node.sum())
+        expected += np.log(by_component.sum())
     z = standardised(h, scores.weak)
     expected -= 0.5 * z @ z
     assert loss(z, evidence(right, wrong, group, scores))[0] == pytest.approx(-expected)
@@ -185,10 +185,10 @@ def test_some_tens_of_labels_overrule_the_belief_that_scores_are_right():
     n = rng.multinomial(60, np.full(group.size, 1 / group.size))
     right = rng.binomial(n, 0.5)  # the scores say nothing
     found = fit(right, n - right, group, scores)
-    alpha, beta, node = prior_of(found.mode, scores, found.covariance)
-    rate = (alpha / (alpha + beta)) @ node
+    alpha, beta, mixture = prior_of(found.mode, scores, found.covariance)
+    rate = (alpha / (alpha + beta)) @ mixture
     alpha, beta, _ = prior_of(Hyperparameters(), scores)
-    first = (alpha / (alpha + beta)) @ node
+    first = (alpha / (alpha + beta)) @ mixture
     assert abs(rate - 0.5).mean() < 0.5 * abs(first - 0.5).mean()
 
 
@@ -248,12 +248,12 @@ def test_more_labels_make_the_hyperparameters_more_certain_and_never_less_than_t
     assert many < 0.5 * some < 0.25 * few
 
 
-def spread(alpha, beta, node):
+def spread(alpha, beta, mixture):
     """(C,) variance of the cells' rates under the prior."""
     mean = alpha / (alpha + beta)
-    given_node = mean * (1 - mean) / (alpha + beta + 1)
-    expected = mean @ node
-    return (given_node + (mean - expected[:, None]) ** 2) @ node
+    given_component = mean * (1 - mean) / (alpha + beta + 1)
+    expected = mean @ mixture
+    return (given_component + (mean - expected[:, None]) ** 2) @ mixture
 
 
 def test_uncertain_hyperparameters_widen_the_prior():
@@ -285,24 +285,24 @@ def test_any_labels_can_be_fitted(labels, logits):
     st.lists(st.floats(-12, 12), min_size=1, max_size=5),
 )
 def test_any_hyperparameters_make_a_sound_prior(h, logits):
-    alpha, beta, node = prior_of(
+    alpha, beta, mixture = prior_of(
         Hyperparameters(*h), Scores(np.array(logits), np.zeros(len(logits)))
     )
-    assert alpha.shape == beta.shape == (len(logits), node.size)
+    assert alpha.shape == beta.shape == (len(logits), mixture.size)
     assert (alpha > 0).all()
     assert (beta > 0).all()
     assert np.isfinite(alpha + beta).all()
-    assert node.sum() == pytest.approx(1)
+    assert mixture.sum() == pytest.approx(1)
     if h[1] > 0:
         order = np.argsort(logits)
         rate = (alpha / (alpha + beta))[order]
         assert (np.diff(rate, axis=0) >= -1e-12).all()
 
 
-def test_the_nodes_stand_for_a_student_s_t_of_variance_1():
+def test_the_components_stand_for_a_student_s_t_of_variance_1():
     curve = (lambda u: special.expit(1 + u), 1e-3)
-    # the nodes end at 6 standard deviations
+    # the components end at 6 standard deviations
     effect = stats.t(4, scale=np.sqrt(1 / 2))
     for f, abs_error in ((lambda u: u, 1e-12), (np.square, 0.07), curve):
         expected = integrate.quad(lambda u, f=f: f(u) * effect.pdf(u), -200, 200, limit=400)[0]
-        assert NODE @ f(GRID) == pytest.approx(expected, abs=abs_error)
+        assert MIXTURE @ f(GRID) == pytest.approx(expected, abs=abs_error)

@@ -65,10 +65,10 @@ def test_a_large_group_is_nearly_continuous():
         assert found[0, j] == pytest.approx(exact, abs=1.01 / 5000)
 
 
-def test_the_entries_of_strata_that_share_a_node_hold_their_level_of_all_completions():
+def test_the_entries_of_strata_that_share_a_component_hold_their_level_of_all_completions():
     rng = np.random.default_rng(3)
     for _ in range(8):
-        b = made(rng, "confusion", 5, n_cells=(2, 3), n_nodes=(3,), n_groups=2)
+        b = made(rng, "confusion", 5, n_cells=(2, 3), n_components=(3,), n_groups=2)
         found = confusion_interval(b, 0.9)
         for g in range(2):
             x, p = exact_atoms(b, g)
@@ -96,11 +96,11 @@ def test_the_entries_of_many_strata_hold_their_level_of_posterior_draws(populati
         b = labelled(b, int(rng.integers(16)), int(rng.choice(7, p=[0.7, *[0.05] * 6])))
     found = confusion_interval(b)
     n = 4000
-    node = [rng.choice(5, n, p=moments(b).weight[g]) for g in group]
-    node[8:], node[:8] = [node[8]] * 8, [node[0]] * 8
+    component = [rng.choice(5, n, p=moments(b).weight[g]) for g in group]
+    component[8:], component[:8] = [component[8]] * 8, [component[0]] * 8
     cell = np.arange(16)
-    rates = rng.beta((b.alpha[cell, np.transpose(node)] + b.right),
-                     (b.beta[cell, np.transpose(node)] + b.wrong))  # fmt: skip
+    rates = rng.beta((b.alpha[cell, np.transpose(component)] + b.right),
+                     (b.beta[cell, np.transpose(component)] + b.wrong))  # fmt: skip
     shares = dirichlets(b.errors.counts + b.errors.prior, rng, n)
     if population == "finite":
         wrong = unlabelled(b) - rng.binomial(unlabelled(b), rates)
@@ -140,7 +140,7 @@ def test_a_hundred_classes_in_strata_take_little_memory():
     rng, n = np.random.default_rng(7), 800
     none, kinds = np.zeros(n, np.int64), rng.gamma(0.2, size=(n, 99)) + 1e-6
     b = Belief(np.repeat(np.arange(100), 8), none + 12, none, none, np.full((n, 3), 8.0),
-               np.full((n, 3), 2.0), 100, node=np.full(3, 1 / 3), metric=MATRIX,
+               np.full((n, 3), 2.0), 100, mixture=np.full(3, 1 / 3), metric=MATRIX,
                errors=Errors(np.zeros(kinds.shape, np.int64), kinds))  # fmt: skip
     tracemalloc.start()
     found = confusion_interval(b)

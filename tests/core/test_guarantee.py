@@ -304,7 +304,7 @@ def test_the_worst_class_of_a_real_pool_is_certain_before_half_of_it_is_labelled
     weight = np.exp(on.forecast.log_weight)
     b = Belief(
         keys // 4, size, nothing_of(size), nothing_of(size), on.forecast.alpha, on.forecast.beta,
-        20, node=weight / weight.sum(),
+        20, mixture=weight / weight.sum(),
     )  # fmt: skip
     accuracy = np.bincount(b.group, truth) / np.bincount(b.group, size)
     for seed in range(1 if IS_SHORT else 5):

@@ -28,18 +28,22 @@ SIZE = np.full(5, 60)
 NONE = np.zeros(5, dtype=np.int64)
 
 
-def plain(n_nodes=13):
-    """A prior that depends on scores, with the group effect on so many nodes."""
+def plain(n_components=13):
+    """A prior that depends on scores, with the group effect on so many components."""
     logits = np.array([0.5, 2.0, -0.5, 1.0, 3.0])
-    alpha, beta, node = prior_of(
+    alpha, beta, mixture = prior_of(
         Hyperparameters(), Scores(logits, np.zeros(5)), unfitted().covariance
     )
-    return Prior(alpha[:, :n_nodes], beta[:, :n_nodes], node[:n_nodes] / node[:n_nodes].sum())
+    return Prior(
+        alpha[:, :n_components],
+        beta[:, :n_components],
+        mixture[:n_components] / mixture[:n_components].sum(),
+    )
 
 
 def believed(prior, right=NONE, wrong=NONE, population="finite"):
     return Belief(
-        GROUP, SIZE, right, wrong, prior.alpha, prior.beta, 2, population, node=prior.node
+        GROUP, SIZE, right, wrong, prior.alpha, prior.beta, 2, population, mixture=prior.mixture
     )  # fmt: skip
 
 
@@ -79,29 +83,29 @@ def test_a_groups_discounts_are_weighed_by_bayes_rule(history, new, first):
         own = np.flatnonzero(g == GROUP)
         expected = np.zeros(DISCOUNTS.size)
         for i, discount in enumerate(DISCOUNTS):
-            # what the group's discounted labels say of the node, by a ratio of Beta functions
-            of_node = before.node.copy()
+            # what the group's discounted labels say of the component, by a ratio of Beta functions
+            of_component = before.mixture.copy()
             likely = np.ones(3)
             for c in own:
                 a, d = before.alpha[c], before.beta[c]
                 more = a + discount * history[c, 0], d + discount * history[c, 1]
-                of_node = of_node * np.exp(special.betaln(*more) - special.betaln(a, d))
+                of_component = of_component * np.exp(special.betaln(*more) - special.betaln(a, d))
                 n = int(new[c].sum())
                 likely *= [
                     stats.betabinom(n, x, y).pmf(new[c, 0]) for x, y in zip(*more, strict=True)
                 ]
-            expected[i] = rate[i] * (of_node / of_node.sum()) @ likely
+            expected[i] = rate[i] * (of_component / of_component.sum()) @ likely
         got = weight_of_discounts(b)[g]
         np.testing.assert_allclose(got, expected / expected.sum(), atol=1e-8)
 
 
-def test_a_pool_that_shares_its_node_shares_its_discount():
+def test_a_pool_that_shares_its_component_shares_its_discount():
     history = np.array([[30, 3]] * 5)
     prior = with_history(plain(), GROUP, 2, history, no_rate(), is_pooled=True)
     pooled = Metric("ece", score=np.full(5, 0.8), unit=NONE, pooled=True)
     b = Belief(GROUP, SIZE, NONE + 9, NONE + 1, prior.alpha, prior.beta, 2,
-               node=prior.node, metric=pooled)  # fmt: skip
-    assert prior.node.ndim == 1
+               mixture=prior.mixture, metric=pooled)  # fmt: skip
+    assert prior.mixture.ndim == 1
     found = weight_of_discounts(b)
     np.testing.assert_allclose(found[0], found[1])
 
@@ -112,13 +116,13 @@ def simulated(n_groups, changed, seed=0, n=40):
     group = np.arange(n_groups)
     then = rng.beta(8, 2, n_groups)
     now = np.where(rng.random(n_groups) < changed, rng.beta(2, 8, n_groups), then)
-    alpha, beta, node = np.full((n_groups, 1), 4.0), np.full((n_groups, 1), 1.0), np.ones(1)
+    alpha, beta, mixture = np.full((n_groups, 1), 4.0), np.full((n_groups, 1), 1.0), np.ones(1)
     right = rng.binomial(n, then)
     history = np.stack([right, n - right], axis=1)
-    prior = with_history(Prior(alpha, beta, node), group, n_groups, history, no_rate())
+    prior = with_history(Prior(alpha, beta, mixture), group, n_groups, history, no_rate())
     is_right = rng.binomial(n, now)
     return Belief(group, np.full(n_groups, 1000), is_right, n - is_right, prior.alpha, prior.beta,
-                  n_groups, node=prior.node), then != now  # fmt: skip
+                  n_groups, mixture=prior.mixture), then != now  # fmt: skip
 
 
 def test_the_rate_of_drift_is_learnt_from_all_groups():
@@ -131,7 +135,7 @@ def test_the_rate_of_drift_is_learnt_from_all_groups():
 def test_without_new_labels_the_rate_is_even():
     b, _ = simulated(20, 0.0)
     none = np.zeros(20, dtype=np.int64)
-    before = Belief(b.group, b.size, none, none, b.alpha, b.beta, 20, node=b.node)
+    before = Belief(b.group, b.size, none, none, b.alpha, b.beta, 20, mixture=b.mixture)
     np.testing.assert_allclose(drift(before, no_rate()), no_rate(), atol=0.02)
 
 
@@ -156,7 +160,7 @@ def test_what_does_not_fit_is_refused(history, rate, says):
     assert says in str(error.value)
 
 
-def test_nodes_of_groups_must_be_one_row_a_group():
+def test_components_of_groups_must_be_one_row_a_group():
     p = plain()
     with pytest.raises(ValueError, match="expected 2 rows"):
-        believed(Prior(p.alpha, p.beta, np.tile(p.node, (3, 1))))
+        believed(Prior(p.alpha, p.beta, np.tile(p.mixture, (3, 1))))

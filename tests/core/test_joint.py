@@ -51,7 +51,7 @@ def case(n_groups, n_cells, n_items, n_labels, seed):
     found = fit(right, n - right, group, scores)
     first = Belief(
         group, size, right, n - right, *prior_of(Hyperparameters(), scores)[:2], n_groups,
-        node=prior_of(Hyperparameters(), scores)[2],
+        mixture=prior_of(Hyperparameters(), scores)[2],
     )  # fmt: skip
     shared = shared_of(found, scores, size, group, n_groups)
     prior = prior_of(found.mode, scores, found.covariance)
@@ -96,7 +96,7 @@ def test_the_whole_is_as_uncertain_as_the_exact_posterior_has_it(small):
     _, low, high = whole(small.believed)
     assert 0.95 <= (high - low) / (2 * 1.96) / np.sqrt(spread) <= 1.18
     alone = with_prior(
-        small.believed, small.believed.alpha, small.believed.beta, small.believed.node
+        small.believed, small.believed.alpha, small.believed.beta, small.believed.mixture
     )
     _, low_alone, high_alone = whole(alone)
     assert high_alone - low_alone < high - low

@@ -109,10 +109,10 @@ def test_tally_and_prior_are_exchanged_one_without_the_other(b, other):
     assert (empty.alpha == b.alpha).all()
     back = with_tally(empty, np.column_stack([b.right, b.errors.counts]))
     assert moments(back).mean == pytest.approx(b_moments, nan_ok=True)
-    changed = with_prior(b, b.alpha * other, b.beta * other, b.node)
+    changed = with_prior(b, b.alpha * other, b.beta * other, b.mixture)
     assert (changed.right == b.right).all()
     assert (changed.errors.counts == b.errors.counts).all()
-    again = with_prior(changed, b.alpha, b.beta, b.node)
+    again = with_prior(changed, b.alpha, b.beta, b.mixture)
     assert moments(again).mean == pytest.approx(b_moments, nan_ok=True)
 
 

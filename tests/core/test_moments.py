@@ -10,12 +10,12 @@ from scipy import stats
 
 from tests.core.enumeration import (
     beliefs,
+    component_weights,
     exact_atoms,
     expected_drop,
     made,
     mean_and_variance,
     next_label,
-    node_weights,
 )
 from worker.core.posterior.belief import Belief, group_size, unlabelled
 from worker.core.posterior.confusion import confusion_mean
@@ -65,11 +65,11 @@ def test_the_drop_is_the_variance_less_what_is_expected_after_the_label(kind, da
 @every_metric
 @settings(max_examples=20)
 @given(data=st.data())
-def test_nodes_and_rates_follow_from_bayes_rule(kind, data):
+def test_components_and_rates_follow_from_bayes_rule(kind, data):
     b = data.draw(beliefs(kind))
     known = moments(b)
     for g in range(b.n_groups):
-        assert known.weight[g] == pytest.approx(node_weights(b, g))
+        assert known.weight[g] == pytest.approx(component_weights(b, g))
     for c in range(b.group.size):
         assert known.rate[c] == pytest.approx(next_label(b, c)[0])
 
@@ -199,7 +199,7 @@ def _assert_the_same(b):
     Else a worker that was started again could break a tie otherwise.
     """
     fresh = Belief(
-        b.group, b.size, b.right, b.wrong, b.alpha, b.beta, b.n_groups, b.population, b.node,
+        b.group, b.size, b.right, b.wrong, b.alpha, b.beta, b.n_groups, b.population, b.mixture,
         b.metric, Errors(b.errors.counts, b.errors.prior) if b.errors else None,
     )  # fmt: skip
     carried, anew = moments(b), moments(fresh)
@@ -210,8 +210,8 @@ def _assert_the_same(b):
 
 @settings(max_examples=25)
 @given(b=beliefs("accuracy"))
-def test_pending_items_in_a_cell_leave_its_mean_where_there_is_one_node(b):
-    if b.node.size == 1:
+def test_pending_items_in_a_cell_leave_its_mean_where_there_is_one_component(b):
+    if b.mixture.size == 1:
         after = moments(with_pending(b, unlabelled(b) // 2))
         assert after.mean == pytest.approx(moments(b).mean, nan_ok=True)
         there = filled(b)
@@ -219,7 +219,7 @@ def test_pending_items_in_a_cell_leave_its_mean_where_there_is_one_node(b):
 
 
 def dirichlet(prior, counts, population="infinite"):
-    """One group with one cell and node, of the paper's plain Dirichlet over all kinds."""
+    """One group with one cell and component, of the paper's plain Dirichlet over all kinds."""
     prior, counts = np.array(prior, float), np.array(counts)
     return Belief(
         np.zeros(1, np.int64), np.array([1000]), counts[:1], counts[1:].sum(keepdims=True),

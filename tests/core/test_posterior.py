@@ -224,12 +224,12 @@ def test_the_whole_is_the_sum_of_the_groups_by_their_shares(b):
     assert ((sums > low - 1e-9) & (sums < high + 1e-9)).mean() > 0.9 - 0.05
 
 
-def test_the_whole_of_bins_that_share_a_node_is_as_uncertain_as_their_common_draws():
+def test_the_whole_of_bins_that_share_a_component_is_as_uncertain_as_their_common_draws():
     n, ones = 5, np.ones((5, 2))
     metric = Metric("ece", score=np.linspace(0.5, 0.9, n), unit=np.arange(n), pooled=True)
     none = np.zeros(n, np.int64)
     b = Belief(np.arange(n), none + 200, none, none, ones * [1, 90], ones * [90, 1], n,
-               node=np.array([0.5, 0.5]), metric=metric)  # fmt: skip
+               mixture=np.array([0.5, 0.5]), metric=metric)  # fmt: skip
     median, low, high = whole(b)
     drawn = draws(b) @ np.full(n, 1 / n)
     assert drawn.mean() == pytest.approx(moments(b).total[0], abs=0.01)
@@ -258,9 +258,9 @@ def test_a_belief_cannot_be_changed_behind_its_back():
         ({"size": [-1, 3, 3]}, "cell 0 .* size >= 0"),
         ({"size": [2.5, 3, 3]}, "expected integers"),
         ({"alpha": [1.0, 0.0, 1.0]}, "cell 1 .* alpha > 0"),
-        ({"alpha": [1.0, 1.0]}, "one row a cell and one column a node"),
-        ({"node": [0.5, 0.5]}, "one row a cell and one column a node"),
-        ({"node": [0.9]}, "probabilities that sum to 1"),
+        ({"alpha": [1.0, 1.0]}, "one row a cell and one column a component"),
+        ({"mixture": [0.5, 0.5]}, "one row a cell and one column a component"),
+        ({"mixture": [0.9]}, "probabilities that sum to 1"),
         ({"beta": [1.0, 1.0, np.nan]}, "cell 2 .* beta > 0"),
         ({"beta": [1.0, 1.0, np.inf]}, "cell 2 .* finite"),
         ({"group": [0, 1, 0]}, "cell 2 .* ascending"),
@@ -276,7 +276,7 @@ def test_an_impossible_belief_is_refused_with_the_cell_at_fault(change, message)
         "wrong": [0, 0, 0],
         "alpha": [1.0, 1.0, 1.0],
         "beta": [1.0, 1.0, 1.0],
-        "node": [1.0],
+        "mixture": [1.0],
     }
     fields = {key: np.array(value) for key, value in (sound | change).items() if key in sound}
     population = change.get("population", "finite")

@@ -75,15 +75,15 @@ def test_a_large_group_counts_by_its_share():
 
 
 def test_bins_that_are_summed_are_the_ece_of_one_group_whose_bins_they_are():
-    """The nodes are then shared by all bins, and a label in one tells of all."""
+    """The components are then shared by all bins, and a label in one tells of all."""
     rng = np.random.default_rng(5)
     size, bins = np.array([40, 30, 20, 60]), np.array([0, 0, 1, 2])
     right, wrong = np.array([3, 0, 4, 9]), np.array([2, 1, 0, 1])
     alpha, beta = rng.uniform(1, 6, (2, 4, 3))
-    score, node = np.array([0.6, 0.7, 0.8, 0.95]), np.array([0.3, 0.5, 0.2])
+    score, mixture = np.array([0.6, 0.7, 0.8, 0.95]), np.array([0.3, 0.5, 0.2])
 
     def about(group, n_groups, metric):
-        counts = (group, size, right, wrong, alpha, beta, n_groups, "finite", node)
+        counts = (group, size, right, wrong, alpha, beta, n_groups, "finite", mixture)
         return Belief(*counts, metric=metric)
 
     apart = about(bins, 3, Metric("ece", score=score, unit=np.zeros(4, np.int64), pooled=True))

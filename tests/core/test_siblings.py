@@ -97,8 +97,10 @@ def error_of(share: float, is_pooled: bool, n_labels: int = 200, n_runs: int = 1
         right = rng.binomial(n, rate)
         found = fit(right, n - right, group, scores)
         level = levels(found.mode, scores, right, n - right, group, parent) if is_pooled else None
-        alpha, beta, node = prior_of(found.mode, scores, found.covariance, level)
-        belief = Belief(group, np.full(100, 10_000), right, n - right, alpha, beta, 100, node=node)
+        alpha, beta, mixture = prior_of(found.mode, scores, found.covariance, level)
+        belief = Belief(
+            group, np.full(100, 10_000), right, n - right, alpha, beta, 100, mixture=mixture
+        )
         errors.append(((mean(belief) - rate) ** 2).mean())
     return float(np.mean(errors))
 

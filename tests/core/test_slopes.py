@@ -96,21 +96,21 @@ def test_siblings_say_how_far_the_level_is_shifted():
 
 
 def test_what_is_known_besides_moves_with_nothing():
-    """As of an earlier month: a share of its labels at some nodes, the prior at all of them."""
+    """As of an earlier month: a share of its labels at some components, the prior at all."""
     b, found, scores = case()
     earlier, rng = np.array([0.0, 0.5]), np.random.default_rng(2)
     counts = rng.integers(0, 4, (2, N, 1))
 
     def with_earlier(h):
-        alpha, beta, node = prior_of(h, scores)
+        alpha, beta, mixture = prior_of(h, scores)
         more = [
             np.concatenate([of + share * n for share in earlier], axis=1)
             for of, n in zip((alpha, beta), counts, strict=True)
         ]
-        return *more, np.concatenate([0.3 * node, 0.7 * node])
+        return *more, np.concatenate([0.3 * mixture, 0.7 * mixture])
 
-    alpha, beta, node = with_earlier(found.mode)
-    b = with_prior(b, alpha, beta, node, shared=with_fixed(b.shared, alpha, beta))
+    alpha, beta, mixture = with_earlier(found.mode)
+    b = with_prior(b, alpha, beta, mixture, shared=with_fixed(b.shared, alpha, beta))
     of_groups, rates = differences(b, found, with_earlier)
     assert moments(b).moved == pytest.approx(of_groups, abs=1e-7)
     assert moments(b).rate_moved == pytest.approx(rates, abs=1e-7)

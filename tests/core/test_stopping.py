@@ -212,7 +212,7 @@ def test_every_metric_is_decided_and_certain_when_all_is_labelled(metric, questi
         b = Belief(np.arange(3), sizes, np.array(right), np.array(wrong), ones, ones, 3,
                    metric=metric, errors=errors)  # fmt: skip
         v = verdict(b, question, rule)
-        assert v == verdict(with_prior(b, b.alpha, b.beta, b.node), question, rule)
+        assert v == verdict(with_prior(b, b.alpha, b.beta, b.mixture), question, rule)
     assert (v.reason, v.certain) == ("exhausted", True)
     assert v.confidence in (None, 1.0)
     assert question.task != "estimate" or v.value == pytest.approx(0, abs=1e-6)

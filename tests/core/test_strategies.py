@@ -63,13 +63,13 @@ def situations(draw_one, task):
     kind = draw_one(st.sampled_from(METRICS if task == "estimate" else METRICS[:-1]))
     alpha = np.linspace(0.5, 3, 7)
     if draw_one(st.booleans()):
-        alpha, node = np.stack([alpha, alpha[::-1]], axis=1), np.array([0.3, 0.7])
+        alpha, mixture = np.stack([alpha, alpha[::-1]], axis=1), np.array([0.3, 0.7])
     else:
-        node = np.ones(1)
+        mixture = np.ones(1)
     metric, errors = of_metric(kind, group, wrong)
     population = draw_one(st.sampled_from(["finite", "infinite"]))
     b = Belief(
-        group, size, right, wrong, alpha, 4 - alpha, 4, population, node, metric, errors
+        group, size, right, wrong, alpha, 4 - alpha, 4, population, mixture, metric, errors
     )  # fmt: skip
     return b, left, pending
 
@@ -98,7 +98,7 @@ def test_a_strategy_never_chooses_a_closed_cell(strategy, question, data, seed):
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_the_same_state_and_random_numbers_give_the_same_choice(strategy, question, data, seed):
     b, left, pending = data.draw(situations(question.task))
-    fresh = with_prior(b, b.alpha, b.beta, b.node)  # nothing worked out yet
+    fresh = with_prior(b, b.alpha, b.beta, b.mixture)  # nothing worked out yet
     try:
         first, second = (
             strategy(one, question, left, pending, np.random.default_rng(seed))

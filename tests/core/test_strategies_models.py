@@ -28,9 +28,9 @@ def labels_of_groups(seed: int) -> np.ndarray:
     group = np.repeat(np.arange(GROUPS), STRATA)
     views = [of_model(layout, m, group, GROUPS) for m in range(2)]
     scores = Scores(layout.logit[:, 0], np.zeros(group.size))
-    alpha, beta, node = empirical.prior_of(Hyperparameters(), scores, unfitted().covariance)
+    alpha, beta, mixture = empirical.prior_of(Hyperparameters(), scores, unfitted().covariance)
     none = np.zeros(group.size, np.int64)
-    part = Belief(group, layout.size, none, none, alpha, beta, GROUPS, "finite", node)
+    part = Belief(group, layout.size, none, none, alpha, beta, GROUPS, "finite", mixture)
     accuracy = np.array([0.80, 0.80, 0.95, 0.95])[group]
     tally = np.zeros((group.size, 2), np.int64)
     for _ in range(240):

@@ -11,7 +11,7 @@ from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
 from worker.core.prior.empirical import fit, prior_of, shared_of
 from worker.core.prior.hyperparameters import Scores
-from worker.core.prior.likelihood import NODE
+from worker.core.prior.likelihood import MIXTURE
 from worker.core.questions.question import Question
 from worker.core.questions.rewards import question_drop
 from worker.core.strategies.ours import EXPLORE, SPREAD, assay
@@ -104,7 +104,7 @@ def test_the_first_labels_of_an_estimate_lie_in_all_strata(n_labels):
     found = fit(right, wrong, group, scores)
     b = Belief(
         group, size, right, wrong, *prior_of(found.mode, scores, found.covariance)[:2], 4,
-        node=NODE, shared=shared_of(found, scores, size, group, 4),
+        mixture=MIXTURE, shared=shared_of(found, scores, size, group, 4),
     )  # fmt: skip
     pending, rng = np.zeros(32, int), np.random.default_rng(5)
     for _ in range(24):

@@ -35,7 +35,7 @@ def belief(size, right, wrong, group=None):
 
 
 def drawn_rates(b, seed, n):
-    """(n, C) posterior draws of the cells' rates, one node."""
+    """(n, C) posterior draws of the cells' rates, one component."""
     a, c = b.alpha[:, 0] + b.right, b.beta[:, 0] + b.wrong
     return np.random.default_rng(seed).beta(a, c, (n, b.group.size))
 

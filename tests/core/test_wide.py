@@ -20,7 +20,7 @@ N_GROUPS, N_CELLS = 1_300, 3
 
 
 def wide(seed: int, n_groups: int = N_GROUPS, metric: str = "accuracy", labels: float = 0.1):
-    """Groups of up to a dozen items in three cells that share nodes; some have none."""
+    """Groups of up to a dozen items in three cells that share components; some have none."""
     rng = np.random.default_rng(seed)
     group = np.repeat(np.arange(n_groups), N_CELLS)
     size = rng.integers(0, 5, group.size)
@@ -29,9 +29,9 @@ def wide(seed: int, n_groups: int = N_GROUPS, metric: str = "accuracy", labels: 
     scores = Scores(
         rng.normal(1.5, 1, group.size), np.repeat(rng.normal(0, 0.5, n_groups), N_CELLS)
     )
-    alpha, beta, node = prior_of(Hyperparameters(), scores, unfitted().covariance)
+    alpha, beta, mixture = prior_of(Hyperparameters(), scores, unfitted().covariance)
     kind = Metric(metric, score=rng.uniform(0.5, 1, group.size)) if metric == "bias" else Metric()
-    return Belief(group, size, right, wrong, alpha, beta, n_groups, node=node, metric=kind)
+    return Belief(group, size, right, wrong, alpha, beta, n_groups, mixture=mixture, metric=kind)
 
 
 def emptied(b: Belief, g: int) -> Belief:

@@ -17,7 +17,7 @@ from worker.core.posterior.supposing import with_prior
 from worker.core.prior import empirical, priors, siblings
 from worker.core.prior.hyperparameters import Fit, Hyperparameters, Scores, unfitted
 from worker.core.prior.kinds import common_errors, expected_kinds, fit_kinds
-from worker.core.prior.shared import Shared, with_fixed, with_node_apart
+from worker.core.prior.shared import Shared, with_component_apart, with_fixed
 from worker.plan import Plan
 from worker.pool import Pool
 
@@ -33,7 +33,7 @@ _fits = DistributionCache(1 << 22)
 def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
     """The belief before the first label."""
     none = np.zeros(pool.n_cells, dtype=np.int64)
-    alpha, beta, node = _rates(plan, pool, meaning)
+    alpha, beta, mixture = _rates(plan, pool, meaning)
     begun = Belief(
         group=pool.cell_group,
         size=pool.cell_size,
@@ -43,7 +43,7 @@ def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
         beta=beta,
         n_groups=len(pool.group_names),
         population=plan.population,
-        node=node,
+        mixture=mixture,
         metric=meaning.metric,
         errors=_errors(plan, pool, meaning, beta),
     )
@@ -91,7 +91,7 @@ def shared_of(meaning: Outcomes, pool: Pool, rates: Fit, level: Any = None) -> S
     if meaning.metric.kind != "ece":
         return shared
     alpha, beta, _ = prior_for(meaning, pool, rates.mode, level=level)
-    return with_fixed(with_node_apart(shared), alpha, beta)
+    return with_fixed(with_component_apart(shared), alpha, beta)
 
 
 def _level(h: Hyperparameters, right: Ints, wrong: Ints, pool: Pool) -> Any:
@@ -105,8 +105,8 @@ def _level(h: Hyperparameters, right: Ints, wrong: Ints, pool: Pool) -> Any:
 def _apart(belief: Belief, pool: Pool) -> Belief:
     """The belief in which known items tell nothing of the others.
 
-    They lie in cells of their own. The same prior at every node makes their outcomes equally likely
-    at all of them, so that they do not move the nodes' weights.
+    They lie in cells of their own. The same prior at every component makes their outcomes equally
+    likely at all of them, so that they do not move the components' weights.
     """
     if pool.known is None or pool.known.use != "known":
         return belief
@@ -122,7 +122,7 @@ def _apart(belief: Belief, pool: Pool) -> Belief:
         fixed = untold(alpha), untold(beta)
         shared = replace(shared, slopes=replace(at, s=untold(at.s, 0.0), fixed=fixed))
     alpha, beta = untold(belief.alpha), untold(belief.beta)
-    return with_prior(belief, alpha, beta, belief.node, shared=shared)
+    return with_prior(belief, alpha, beta, belief.mixture, shared=shared)
 
 
 def scores(pool: Pool) -> Scores:
@@ -140,7 +140,7 @@ def scores(pool: Pool) -> Scores:
 
 
 def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:
-    """alpha, beta and node of the cells' rates of right answers, before any label."""
+    """alpha, beta and mixture of the cells' rates of right answers, before any label."""
     one = np.ones(1)
     if plan.prior.kind == "empirical" and meaning.metric.pooled:
         return shared_rates(pool)
@@ -167,7 +167,7 @@ def prior_for(
 
 
 def shared_rates(pool: Pool, *labels: Ints) -> tuple[Any, Any, Any]:
-    """alpha, beta and node of the rates behind the pool's ECE, laid out by labels (C, 1 + L)."""
+    """alpha, beta and mixture of the rates behind the pool's ECE, laid out by labels (C, 1 + L)."""
     told = [np.stack([of[:, 0], of[:, 1:].sum(axis=1)], axis=1) for of in labels]
     return shared_prior(pool.cell_mean_score, pool.cell_size, *told)
 

@@ -73,7 +73,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     errors = found.errors
     if errors is not None and belief.errors is not None:
         errors = replace(errors, counts=belief.errors.counts)
-    return with_prior(belief, found.alpha, found.beta, found.node, errors, found.shared)
+    return with_prior(belief, found.alpha, found.beta, found.mixture, errors, found.shared)
 
 
 def plausible_then(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Belief, ...]:
@@ -114,14 +114,14 @@ def _continued(b: Belief, before: Ints, rate: Any, share: Any = None) -> Belief:
         before: (C, 1 + L). rate: (D,) of the discounts.
         share: (G,) of the earlier kinds of errors that are believed; None for the rate's mean.
     """
-    plain, counts = Prior(b.alpha, b.beta, b.node), _right_or_wrong(before)
+    plain, counts = Prior(b.alpha, b.beta, b.mixture), _right_or_wrong(before)
     prior = with_history(plain, b.group, b.n_groups, counts, rate, b.metric.pooled)
     errors = b.errors
     if errors is not None:
         if share is None:
             share = np.full(b.n_groups, float(rate @ DISCOUNTS))
         errors = replace(errors, prior=errors.prior + share[b.group][:, None] * before[:, 1:])
-    return with_prior(b, prior.alpha, prior.beta, prior.node, errors)
+    return with_prior(b, prior.alpha, prior.beta, prior.mixture, errors)
 
 
 def _fitted_to_both(

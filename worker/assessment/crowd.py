@@ -69,7 +69,7 @@ class Crowd(OneModel):
     def _votes(self, tally: Mapping[str, int], prior: Belief, seed: int) -> Resolved:
         key = (
             *(self.pool.hash, seed, self.rules, self.plan.question),
-            *(prior.alpha.tobytes(), prior.beta.tobytes(), prior.node.tobytes()),
+            *(prior.alpha.tobytes(), prior.beta.tobytes(), prior.mixture.tobytes()),
             frozenset(tally.items()),
         )
         found: Resolved | None = _resolved.get(key)

@@ -160,7 +160,7 @@ def _inferred(
             n_annotators=len(people),
             n_classes=len(index),
         ),
-        Rates(prior.group, prior.alpha, prior.beta, prior.node),
+        Rates(prior.group, prior.alpha, prior.beta, prior.mixture),
         n_draws=n_draws,
         seed=seed,
     )

@@ -208,7 +208,7 @@ def side_by_side(parts: tuple[Belief, ...], n_labels: int) -> Belief:
     group = np.concatenate([part.group + n for part, n in zip(parts, upto, strict=False)])
     return Belief(
         group, all_of("size"), all_of("right"), all_of("wrong"), all_of("alpha"), all_of("beta"),
-        int(upto[-1]), "finite", parts[0].node, parts=parts, n_labels=n_labels,
+        int(upto[-1]), "finite", parts[0].mixture, parts=parts, n_labels=n_labels,
     )  # fmt: skip
 
 
@@ -257,8 +257,10 @@ def _identified(plan: Plan, pool: Pool, meaning: Outcomes, models: Models) -> Se
         own = _scores(layout, m, view)
         none = np.zeros(view.group.size, dtype=np.int64)
         before = unfitted(own.weak)
-        alpha, beta, node = empirical.prior_of(before.mode, own, before.covariance)
-        part = Belief(view.group, view.size, none, none, alpha, beta, view.n_groups, "finite", node)
+        alpha, beta, mixture = empirical.prior_of(before.mode, own, before.covariance)
+        part = Belief(
+            view.group, view.size, none, none, alpha, beta, view.n_groups, "finite", mixture
+        )
         parts.append(replaced(part, shared=_shared(part, before, own), _memo={}))
         views.append(view)
         scores.append(own)

@@ -200,7 +200,7 @@ def _by_class(work: Assessment, tally: Mapping[str, int]) -> Ints:
 
 
 def _betas(b: Belief) -> tuple[Floats, Floats]:
-    """(C,), (C,) Betas with the mean and the variance of each cell's rate over the nodes."""
+    """(C,), (C,) Betas with the mean and the variance of each cell's rate over the components."""
     weight = moments(b).weight[b.group]
     total = b.alpha + b.beta
     rate = b.alpha / total

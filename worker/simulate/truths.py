@@ -44,7 +44,7 @@ def plausible_prior(assessment: Assessment, rng: Rng) -> Belief:
     """What is believed before any label.
 
     What an empirical prior would learn from labels is not known yet: its hyperparameters are drawn
-    from their weak priors. That of a pool's ECE has them in its nodes.
+    from their weak priors. That of a pool's ECE has them in its components.
     """
     prior = assessment.first
     if assessment.pool.since is not None:
@@ -60,7 +60,7 @@ def plausible_prior(assessment: Assessment, rng: Rng) -> Belief:
 def drawn_from(prior: Belief, rng: Rng) -> Ints:
     """(N,) outcomes of all items, cell after cell, drawn from a belief without labels.
 
-    A group's node is drawn once for its cells, a rate for every cell, then its items.
+    A group's component is drawn once for its cells, a rate for every cell, then its items.
     """
     cell = _cell_of_items(prior)
     outcome = (rng.random(cell.size) >= draw_cells(prior, rng)[cell]).astype(np.int64)
@@ -106,5 +106,5 @@ def all_labelled(assessment: Assessment, outcome: Ints) -> Belief:
     done = with_tally(b, counts)
     return Belief(
         done.group, done.size, done.right, done.wrong, done.alpha, done.beta, done.n_groups,
-        "finite", done.node, done.metric, done.errors,
+        "finite", done.mixture, done.metric, done.errors,
     )  # fmt: skip

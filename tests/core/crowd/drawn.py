@@ -9,7 +9,7 @@ from worker.core.crowd.variates import log_gammas
 from worker.core.crowd.votes import Votes
 
 NO_POOL = Rates(np.zeros(0, np.int64), np.ones((0, 1)), np.ones((0, 1)), np.ones(1))
-NODES = Rates(
+MIXTURE = Rates(
     np.array([0, 0, 1]),
     np.array([[2.0, 6.0], [3.0, 9.0], [1.0, 4.0]]),
     np.array([[2.0, 1.0], [3.0, 2.0], [2.0, 1.0]]),
@@ -35,8 +35,8 @@ def drawn_from_the_model(rng, k, a, n, per_item, of):
     """Votes, the items' classes, and strength and spread of the annotators, from the prior."""
     strength, spread, pseudo = crowds_of_the_prior(rng, k, a, 1)
     confusion = special.softmax(log_gammas(pseudo[0], rng), axis=2)
-    node = rng.choice(of.node.size, of.group.max() + 1, p=of.node)[of.group]
-    at = np.arange(of.group.size), node
+    component = rng.choice(of.mixture.size, of.group.max() + 1, p=of.mixture)[of.group]
+    at = np.arange(of.group.size), component
     theta = rng.beta(of.alpha[at], of.beta[at])
     cell, predicted = rng.integers(0, of.group.size, n), rng.integers(0, k, n)
     prior = special.softmax(gibbs.LOG_CONCENTRATION_PRIOR)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from tests.core.crowd.drawn import NO_POOL, NODES, drawn_from_the_model
+from tests.core.crowd.drawn import MIXTURE, NO_POOL, drawn_from_the_model
 from tests.core.crowd.majority import shares
 from tests.core.crowd.simulated import (
     DATA,
@@ -32,7 +32,7 @@ needs_crowds = pytest.mark.skipif(
 
 
 def small(seed=0, k=3):
-    return drawn_from_the_model(np.random.default_rng(seed), k, 5, 12, 3, NODES)[0]
+    return drawn_from_the_model(np.random.default_rng(seed), k, 5, 12, 3, MIXTURE)[0]
 
 
 @settings(max_examples=10)
@@ -44,7 +44,7 @@ def test_the_order_in_which_votes_arrive_leaves_no_trace(seed, order):
     shuffled = replace(
         votes, item=votes.item[at], annotator=votes.annotator[at], label=votes.label[at]
     )
-    first, second = (infer(v, NODES, n_draws=20, seed=3) for v in (votes, shuffled))
+    first, second = (infer(v, MIXTURE, n_draws=20, seed=3) for v in (votes, shuffled))
     names = ("truth", "probability", "confusion", "confusion_sd", "quality", "strength", "spread")
     for name in names:
         assert (getattr(first, name) == getattr(second, name)).all()
@@ -52,13 +52,13 @@ def test_the_order_in_which_votes_arrive_leaves_no_trace(seed, order):
 
 def test_another_seed_gives_other_draws():
     votes = small()
-    assert (infer(votes, NODES, seed=1).truth != infer(votes, NODES, seed=2).truth).any()
+    assert (infer(votes, MIXTURE, seed=1).truth != infer(votes, MIXTURE, seed=2).truth).any()
 
 
 @pytest.mark.parametrize("n_draws", [1, 15, 16, 40])
 def test_as_many_draws_come_as_were_asked_for_and_they_are_probabilities(n_draws):
     votes = small()
-    found = infer(votes, NODES, n_draws=n_draws, seed=1)
+    found = infer(votes, MIXTURE, n_draws=n_draws, seed=1)
     assert found.truth.shape == (n_draws, votes.n_items)
     assert found.quality.shape == (n_draws, votes.n_annotators)
     assert found.probability.sum(axis=1) == pytest.approx(np.ones(votes.n_items), abs=1e-5)
@@ -68,9 +68,9 @@ def test_as_many_draws_come_as_were_asked_for_and_they_are_probabilities(n_draws
 
 def test_chains_that_do_not_fit_into_memory_together_tell_the_same(monkeypatch):
     votes = small(k=2)
-    together = infer(votes, NODES, n_draws=512, seed=1)
+    together = infer(votes, MIXTURE, n_draws=512, seed=1)
     monkeypatch.setattr("worker.core.crowd.inference._MEMORY", 200)
-    apart = infer(votes, NODES, n_draws=512, seed=1)
+    apart = infer(votes, MIXTURE, n_draws=512, seed=1)
     assert apart.truth.shape == together.truth.shape
     assert apart.probability == pytest.approx(together.probability, abs=0.08)
 
@@ -81,7 +81,7 @@ def test_gold_items_keep_their_class_inside_the_pool_and_outside():
     truth[:4] = [0, 1, 2, 0]
     cell[:2] = predicted[:2] = -1
     votes = replace(votes, truth=truth, cell=cell, predicted=predicted)
-    found = infer(votes, NODES, seed=1)
+    found = infer(votes, MIXTURE, seed=1)
     assert (found.truth[:, :4] == truth[:4]).all()
     assert found.probability[np.arange(4), truth[:4]].tolist() == [1.0] * 4
 
@@ -189,7 +189,7 @@ def test_a_cell_without_a_prior_is_told():
 
 def test_rates_of_the_wrong_shape_are_told():
     with pytest.raises(ValueError, match="one row a cell"):
-        infer(small(), replace(NODES, node=np.ones(1)), seed=1)
+        infer(small(), replace(MIXTURE, mixture=np.ones(1)), seed=1)
 
 
 def test_no_votes_to_draw_from_are_told():

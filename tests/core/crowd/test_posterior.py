@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from tests.core.crowd.drawn import NO_POOL, NODES, crowds_of_the_prior, drawn_from_the_model
+from tests.core.crowd.drawn import MIXTURE, NO_POOL, crowds_of_the_prior, drawn_from_the_model
 from worker.core.crowd import annotators, gibbs
 from worker.core.crowd.inference import infer
 from worker.core.crowd.votes import Votes
@@ -44,14 +44,14 @@ def exact(votes, of, n_crowds=20_000):
         weight = float(np.prod(rows, axis=0).mean())
         is_right = z == votes.predicted
         for g in range(of.group.max() + 1):
-            by_node = of.node.copy()
+            by_component = of.mixture.copy()
             for c in np.flatnonzero(of.group == g):
                 r, w = (is_right & (votes.cell == c)).sum(), (~is_right & (votes.cell == c)).sum()
-                by_node *= np.exp(
+                by_component *= np.exp(
                     special.betaln(of.alpha[c] + r, of.beta[c] + w)
                     - special.betaln(of.alpha[c], of.beta[c])
                 )
-            weight *= by_node.sum()
+            weight *= by_component.sum()
         of_class = np.bincount(z[(votes.predicted < 0) & ~votes.is_gold], minlength=k)
         chances = special.poch(each[:, None], of_class).prod(axis=1)
         weight *= evenness @ (chances / special.poch(k * each, of_class.sum()))
@@ -64,13 +64,13 @@ def exact(votes, of, n_crowds=20_000):
 @pytest.mark.parametrize("n_predicted", [0, 6])
 def test_small_posteriors_are_those_of_summing_over_everything(seed, n_gold, n_predicted):
     rng = np.random.default_rng(seed)
-    votes, truth, _, _ = drawn_from_the_model(rng, 2, 2, 6, 2, NODES)
+    votes, truth, _, _ = drawn_from_the_model(rng, 2, 2, 6, 2, MIXTURE)
     votes = replace(votes, truth=np.where(np.arange(6) < n_gold, truth, -1))
     if not n_predicted:
         none, one_sided = np.full(6, -1), np.where(votes.item < 5, 0, votes.label)
         votes = replace(votes, cell=none, predicted=none, label=one_sided)
-    found = infer(votes, NODES, n_draws=1024, seed=seed)
-    assert found.probability == pytest.approx(exact(votes, NODES), abs=0.03)
+    found = infer(votes, MIXTURE, n_draws=1024, seed=seed)
+    assert found.probability == pytest.approx(exact(votes, MIXTURE), abs=0.03)
     assert (found.truth == 1).mean(axis=0) == pytest.approx(found.probability[:, 1], abs=0.05)
 
 
@@ -124,8 +124,8 @@ def test_what_was_drawn_ranks_evenly_among_its_posterior_draws(k):
     n_runs, ranks = 40 if IS_SHORT else 200, []
     for run in range(n_runs):
         rng = np.random.default_rng([21, k, run])
-        votes, truth, strength, spread = drawn_from_the_model(rng, k, 8, 50, 3, NODES)
-        found = infer(votes, NODES, seed=run)
+        votes, truth, strength, spread = drawn_from_the_model(rng, k, 8, 50, 3, MIXTURE)
+        found = infer(votes, MIXTURE, seed=run)
         right = (found.truth == votes.predicted).sum(axis=1)
         hits = (truth == votes.predicted).sum()
         firsts = (found.truth == 0).sum(axis=1)

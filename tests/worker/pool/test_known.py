@@ -179,7 +179,7 @@ def test_a_random_sample_counts_as_the_same_labels_of_an_assessment_do(tmp_path:
 
     before, labelled = begun.believe({}), fresh.believe(begun.pool.known.tally)
 
-    for name in ("size", "right", "wrong", "alpha", "beta", "node"):
+    for name in ("size", "right", "wrong", "alpha", "beta", "mixture"):
         assert np.array_equal(getattr(before, name), getattr(labelled, name)), name
     assert np.array_equal(
         begun.pool.cell_open, fresh.pool.cell_size - labelled.right - labelled.wrong
@@ -210,7 +210,7 @@ def test_what_is_known_tells_nothing_of_the_others(seed: int, is_wrong: bool) ->
 
     unknown = first.pool.cell_open > 0
     assert np.array_equal(one.alpha, two.alpha)
-    assert np.array_equal(one.node, two.node)
+    assert np.array_equal(one.mixture, two.mixture)
     assert np.array_equal(one.right[unknown], two.right[unknown])
     counts = group_size(one) * (mean(one) - mean(two))
     assert counts == pytest.approx(group_right(one) - group_right(two))

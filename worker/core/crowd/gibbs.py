@@ -36,7 +36,7 @@ class Setting:
     part: (I',) items with a prediction; cell: (I',) theirs, among the C' cells that have some;
         predicted: (I',).
     fixed: items of known class. open: all others and those of the pool, whose classes tell of e.
-    group: (C',) and n_groups; alpha, beta: (C', U); log_node: (U,); n_items: (C',).
+    group: (C',) and n_groups; alpha, beta: (C', U); log_mixture: (U,); n_items: (C',).
     first: (C',) where a cell's rows of `evidence` begin, one for every count of right items;
         evidence: (., U) log marginal likelihoods of that count.
     log_concentration: (S,) the prior of CONCENTRATIONS over their Dirichlets' normalisers.
@@ -54,7 +54,7 @@ class Setting:
     n_groups: int
     alpha: Floats
     beta: Floats
-    log_node: Floats
+    log_mixture: Floats
     n_items: Ints
     first: Ints
     evidence: Floats
@@ -81,7 +81,7 @@ class Chains:
     log_error: Floats
 
 
-def setting_of(votes: Votes, group: Ints, alpha: Floats, beta: Floats, node: Floats) -> Setting:
+def setting_of(votes: Votes, group: Ints, alpha: Floats, beta: Floats, mixture: Floats) -> Setting:
     """Prepare the sweeps; arguments as in `inference.Rates`."""
     a, k = votes.n_annotators, votes.n_classes
     place = votes.annotator * k + votes.label
@@ -100,14 +100,14 @@ def setting_of(votes: Votes, group: Ints, alpha: Floats, beta: Floats, node: Flo
     return Setting(
         votes, given, place, part, cell, votes.predicted[part], np.flatnonzero(votes.is_gold),
         np.flatnonzero(~(votes.is_gold & (votes.cell < 0))), of_group, order.size, alpha, beta,
-        _log_of(node, order), n_items, first, evidence - special.betaln(alpha, beta)[of],
+        _log_of(mixture, order), n_items, first, evidence - special.betaln(alpha, beta)[of],
         LOG_CONCENTRATION_PRIOR - norm,
     )  # fmt: skip
 
 
-def _log_of(node: Floats, groups: Ints) -> Floats:
+def _log_of(mixture: Floats, groups: Ints) -> Floats:
     """(U,), or (g, 1, U) of some groups, if theirs differ."""
-    return np.log(node if node.ndim == 1 else node[groups][:, None])
+    return np.log(mixture if mixture.ndim == 1 else mixture[groups][:, None])
 
 
 def start(of: Setting, rng: np.random.Generator, m: int) -> Chains:
@@ -155,21 +155,21 @@ def _confusion_counts(of: Setting, truth: Ints) -> Ints:
 
 
 def _draw_rates(of: Setting, at: Chains, rng: np.random.Generator) -> None:
-    """The classifier's log odds of being right in each cell, the node of its group drawn first."""
+    """The classifier's log odds of being right in each cell; its group's component comes first."""
     m, c = at.truth.shape[1], of.n_items.size
     if not c:
         return
     is_right = at.truth[of.part] == of.predicted[:, None]
     index = (of.cell * m)[:, None] + np.arange(m)
     right = np.bincount(index[is_right], minlength=c * m).reshape(c, m)
-    node: Ints = np.zeros((of.n_groups, m), np.int64)
-    if (n_nodes := of.log_node.shape[-1]) > 1:
-        log_post = np.zeros((of.n_groups, m, n_nodes)) + of.log_node
+    component: Ints = np.zeros((of.n_groups, m), np.int64)
+    if (n_components := of.log_mixture.shape[-1]) > 1:
+        log_post = np.zeros((of.n_groups, m, n_components)) + of.log_mixture
         np.add.at(log_post, of.group, of.evidence[of.first[:, None] + right])
-        node = categorical(log_post, rng)
-    rows, node = np.arange(c)[:, None], node[of.group]
-    a = of.alpha[rows, node] + right
-    b = of.beta[rows, node] + of.n_items[:, None] - right
+        component = categorical(log_post, rng)
+    rows, component = np.arange(c)[:, None], component[of.group]
+    a = of.alpha[rows, component] + right
+    b = of.beta[rows, component] + of.n_items[:, None] - right
     at.log_odds = log_gammas(a, rng) - log_gammas(b, rng)
 
 

@@ -25,14 +25,14 @@ _MEMORY = 1 << 25  # numbers held by the chains that run together
 class Rates:
     """The prior of the classifier's rate of right predictions in C cells, as in `belief.Belief`.
 
-    group: (C,) each cell's group. alpha, beta: (C, U) given the group's node. node: (U,), or
-    (G, U).
+    group: (C,) each cell's group. alpha, beta: (C, U) given the group's component. mixture: (U,),
+    or (G, U).
     """
 
     group: Ints
     alpha: Floats
     beta: Floats
-    node: Floats
+    mixture: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ def infer(votes: Votes, rates: Rates, *, n_draws: int = N_DRAWS, seed: int) -> C
     """Draw from the posterior of the items' classes, the annotators and the classifier.
 
     Item i of class z: the prediction is right with rate theta of its cell; theta is Beta given its
-    group's node. If it is wrong, or if there is none, z ~ e, without the predicted class; e is
+    group's component. If it is wrong, or if there is none, z ~ e, without the predicted class; e is
     Dirichlet(c, ..., c), c how even the classes are. Annotator a gives class l with probability
     pi_a[z, l]; pi_a[j] ~ Dirichlet(s m_j b_a), m_j the crowd's mean, s how alike the annotators are
     and b_al the bias of a towards class l, whatever the true one: Gamma of mean 1 and standard
@@ -90,7 +90,7 @@ def infer(votes: Votes, rates: Rates, *, n_draws: int = N_DRAWS, seed: int) -> C
         bias besides skill: Welinder, Branson, Belongie & Perona (NIPS 2010), for two classes.
     """
     _check(votes, rates, n_draws)
-    of = setting_of(votes, rates.group, rates.alpha, rates.beta, rates.node)
+    of = setting_of(votes, rates.group, rates.alpha, rates.beta, rates.mixture)
     numbers = votes.n_classes * (votes.n_items + 2 * votes.n_annotators * votes.n_classes)
     at_once = int(np.clip(_MEMORY // (numbers + votes.item.size), 1, _CHAINS))
     sizes = [min(at_once, _CHAINS - done) for done in range(0, _CHAINS, at_once)]
@@ -190,11 +190,11 @@ def _sums(of: Setting, chains: Chains) -> Floats:
 
 
 def _check(votes: Votes, rates: Rates, n_draws: int) -> None:
-    c, u = rates.group.size, rates.node.shape[-1]
+    c, u = rates.group.size, rates.mixture.shape[-1]
     if rates.alpha.shape != (c, u) or rates.beta.shape != (c, u):
         raise ValueError(
             f"alpha has shape {rates.alpha.shape} and beta {rates.beta.shape} for {c} cells and "
-            f"{u} nodes; pass one row a cell and one column a node."
+            f"{u} components; pass one row a cell and one column a component."
         )
     if votes.n_items and int(votes.cell.max()) >= c:
         raise ValueError(

@@ -130,7 +130,7 @@ def holm(p: Floats) -> Floats:
 
 
 def _chances(then: Belief, now: Belief, told: NDArray[np.intp]) -> Floats:
-    """(S, G, V) log probabilities of the new labels given each node: unchanged, then by each bet.
+    """(S, G, V) log probabilities of the new labels by component: unchanged, then by each bet.
 
     Args:
         told: the cells whose labels count.
@@ -151,13 +151,13 @@ def _chances(then: Belief, now: Belief, told: NDArray[np.intp]) -> Floats:
 
 def _by_group(chances: Floats, then: Belief) -> Floats:
     """(S, G) log probabilities of each group's labels."""
-    logs: Floats = special.logsumexp(chances + np.log(then.node), axis=2)
+    logs: Floats = special.logsumexp(chances + np.log(then.mixture), axis=2)
     return logs
 
 
 def _of_all(chances: Floats, then: Belief) -> Floats:
     """(S,) log probabilities of all labels."""
-    if then.metric.pooled:  # one node for all groups
+    if then.metric.pooled:  # one component for all groups
         return _by_group(chances.sum(axis=1, keepdims=True), then)[:, 0]
     total: Floats = _by_group(chances, then).sum(axis=1)
     return total

@@ -1,9 +1,9 @@
 """What labels of an earlier pool are still worth: a power prior whose discount is inferred.
 
 An earlier label counts as delta labels, 0 <= delta <= 1. How much is still believed may differ
-between groups: every group draws its delta as it draws its group effect, so that the nodes of a
-belief are pairs of the two, and the new labels weigh the pairs exactly. How often groups draw which
-delta (the rate of drift) is learnt from all groups.
+between groups: every group draws its delta as it draws its group effect, so that the components of
+a belief are pairs of the two, and the new labels weigh the pairs exactly. How often groups draw
+which delta (the rate of drift) is learnt from all groups.
 """
 
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ Floats = NDArray[np.float64]
 # labels are worth some tens of new ones.
 DISCOUNTS = np.array([0.0, 0.03, 0.1, 0.3, 1.0])
 
-_LEAST_NODE = 1e-250  # so that no node is ruled out for ever by underflow
+_LEAST_WEIGHT = 1e-250  # so that no component is ruled out for ever by underflow
 _N_POINTS = 2000
 _BLOCK = 1 << 21  # numbers held at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
-    """A prior of cells and nodes, as `Belief` takes it: alpha, beta (C, V), node (V,) or (G, V)."""
+    """A prior as `Belief` takes it: alpha, beta (C, V), mixture (V,) or (G, V)."""
 
     alpha: Floats
     beta: Floats
-    node: Floats
+    mixture: Floats
 
 
 def no_rate() -> Floats:
@@ -46,21 +46,21 @@ def with_history(
 ) -> Prior:
     """The prior that earlier labels make of a prior, under every discount.
 
-    Given the discount d and the node u of its group, a cell's rate is Beta(alpha_u + d right,
-    beta_u + d wrong); the node's probability is node_u times the mean, over the rates that the
-    node expects, of the d-th power of the likelihood of the group's earlier labels, normalised for
-    each d. So the earlier labels are used once, and a
-    discount is weighed by the new labels alone.
+    Given the discount d and the component u of its group, a cell's rate is Beta(alpha_u + d right,
+    beta_u + d wrong); the component's probability is mixture_u times the mean, over the rates that
+    the component expects, of the d-th power of the likelihood of the group's earlier labels,
+    normalised for each d. So the earlier labels are used once, and a discount is weighed by the new
+    labels alone.
 
     Args:
-        prior: before any label; node (U,).
+        prior: before any label; mixture (U,).
         group: (C,) ascending.
         history: (C, 2) earlier labels in each cell, right and wrong, >= 0.
         rate: (D,) probabilities of `DISCOUNTS`, >= 0, that sum to 1; those of 0 are left out.
-        is_pooled: all groups share one node and one discount.
+        is_pooled: all groups share one component and one discount.
 
     Returns:
-        V = D U nodes, those of the first discount first; node (G, V), or (V,) if pooled.
+        V = D U components, those of the first discount first; mixture (G, V), or (V,) if pooled.
 
     Raises:
         ValueError: the rate, or the history, does not fit.
@@ -86,20 +86,20 @@ def with_history(
     betas = [prior.beta + d * wrong for d in DISCOUNTS[some]]
     seen = np.flatnonzero(history.sum(axis=1))
     before = special.betaln(prior.alpha[seen], prior.beta[seen])
-    nodes = []
+    weights = []
     for p, a, b in zip(rate[some], alphas, betas, strict=True):
-        told = np.zeros((n_groups, prior.node.size))
+        told = np.zeros((n_groups, prior.mixture.size))
         np.add.at(told, group[seen], special.betaln(a[seen], b[seen]) - before)
         if is_pooled:
             told = told.sum(axis=0)
-        logs = np.log(prior.node) + told
+        logs = np.log(prior.mixture) + told
         weight = np.exp(logs - logs.max(axis=-1, keepdims=True))
-        weight = np.maximum(weight / weight.sum(axis=-1, keepdims=True), _LEAST_NODE)
-        nodes.append(p * weight / weight.sum(axis=-1, keepdims=True))
+        weight = np.maximum(weight / weight.sum(axis=-1, keepdims=True), _LEAST_WEIGHT)
+        weights.append(p * weight / weight.sum(axis=-1, keepdims=True))
     return Prior(
         np.concatenate(alphas, axis=1),
         np.concatenate(betas, axis=1),
-        np.concatenate(nodes, axis=-1),
+        np.concatenate(weights, axis=-1),
     )
 
 

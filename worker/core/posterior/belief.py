@@ -20,25 +20,26 @@ Cells = slice | NDArray[np.intp]  # which of them, ascending
 Population = Literal["finite", "infinite"]
 T = TypeVar("T")
 
-ONE_NODE = np.ones(1)
+ONE_COMPONENT = np.ones(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
     """Tally and prior of C cells in G groups.
 
-    Every group draws one of U nodes, u ~ `node`, for all its cells (its "group effect"; if the
-    metric is pooled, one node is drawn for all groups, which then are bins of one pool); given it,
-    a cell's rate of right answers is Beta(alpha_u + right, beta_u + wrong), independent of the
-    other cells. With one node that is a plain Beta a cell. (Of differences of models the nodes are
-    how much alike a group's cells are: `posterior.differences`.) With the finite population a
-    group's accuracy is the share of right answers among all its items once they were all labelled;
-    with the infinite one it is the rate itself, one cell a group.
+    Every group draws one of U components, u ~ `mixture`, for all its cells (its "group effect"; if
+    the metric is pooled, one component is drawn for all groups, which then are bins of one pool);
+    given it, a cell's rate of right answers is Beta(alpha_u + right, beta_u + wrong), independent
+    of the other cells. With one component that is a plain Beta a cell. (Of differences of models
+    the components are how much alike a group's cells are: `posterior.differences`.) With the finite
+    population a group's accuracy is the share of right answers among all its items once they were
+    all labelled; with the infinite one it is the rate itself, one cell a group.
 
     group: (C,) index of each cell's group, 0..n_groups-1, ascending. size: (C,) items, >= 0.
     right, wrong: (C,) labelled items, >= 0, together whole and <= size; each whole but for
     `with_pending`. alpha, beta: (C,) or (C, U) prior, > 0; kept as (C, U).
-    node: (U,) prior probabilities of the nodes, > 0; or (G, U), where those of the groups differ.
+    mixture: (U,) prior probabilities of the components, > 0; or (G, U), where those of the groups
+        differ.
     metric, errors: what a group's value is, and what it takes.
     variants: equally likely tallies where labels are in doubt (`posterior.mixing`); the belief's
         own tally is then the likeliest one.
@@ -65,7 +66,7 @@ class Belief:
     beta: Floats
     n_groups: int
     population: Population = "finite"
-    node: Floats = field(default_factory=lambda: ONE_NODE)
+    mixture: Floats = field(default_factory=lambda: ONE_COMPONENT)
     metric: Metric = ACCURACY
     errors: Errors | None = None
     variants: tuple["Belief", ...] = ()
@@ -77,7 +78,7 @@ class Belief:
     _memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("group", "size", "right", "wrong", "alpha", "beta", "node"):
+        for name in ("group", "size", "right", "wrong", "alpha", "beta", "mixture"):
             array = np.array(getattr(self, name))
             if name in ("alpha", "beta") and array.ndim == 1:
                 array = array[:, None]
@@ -195,16 +196,16 @@ def _check(b: Belief) -> None:
             )
     for name in ("alpha", "beta"):
         shape = getattr(b, name).shape
-        if shape != (b.group.size, b.node.shape[-1]):
+        if shape != (b.group.size, b.mixture.shape[-1]):
             raise ValueError(
-                f"{name} has shape {shape} for {b.group.size} cells and {b.node.shape[-1]} nodes; "
-                "pass one row a cell and one column a node."
+                f"{name} has shape {shape} for {b.group.size} cells and {b.mixture.shape[-1]} "
+                "components; pass one row a cell and one column a component."
             )
-    if b.node.ndim == 2 and (len(b.node) != b.n_groups or b.metric.pooled):
+    if b.mixture.ndim == 2 and (len(b.mixture) != b.n_groups or b.metric.pooled):
         expected = "one row for all groups" if b.metric.pooled else f"{b.n_groups} rows"
-        raise ValueError(f"node has shape {b.node.shape}, expected {expected}.")
-    if not ((b.node > 0).all() and (np.abs(b.node.sum(axis=-1) - 1) < 1e-9).all()):
-        raise ValueError(f"node is {b.node}, expected positive probabilities that sum to 1.")
+        raise ValueError(f"mixture has shape {b.mixture.shape}, expected {expected}.")
+    if not ((b.mixture > 0).all() and (np.abs(b.mixture.sum(axis=-1) - 1) < 1e-9).all()):
+        raise ValueError(f"mixture is {b.mixture}, expected positive probabilities that sum to 1.")
     for name in ("group", "size"):
         if not np.issubdtype(getattr(b, name).dtype, np.integer) and b.group.size:
             raise ValueError(

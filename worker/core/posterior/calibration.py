@@ -11,7 +11,7 @@ from worker.core.posterior.parts import Part, part_of
 
 Floats = NDArray[np.float64]
 
-_NEVER = 1e-300  # the chance of a node that is not to be taken: one of 0 has no logarithm
+_NEVER = 1e-300  # the chance of a component that is not to be taken: one of 0 has no logarithm
 SURE = 1e6  # pseudo-counts of a stratum of a calibrated classifier: its rate is its mean score
 
 
@@ -49,21 +49,21 @@ def calibration_error(b: Belief, part: Part, cells: Cells) -> tuple[Floats, Floa
 
 
 def is_off(b: Belief) -> NDArray[np.bool_]:
-    """(U,) which nodes are not the calibrated classifier; all where only such are left."""
-    nodes: NDArray[np.bool_] = (b.alpha + b.beta).max(axis=0) < SURE
-    return nodes if nodes.any() else ~nodes
+    """(U,) which components are not the calibrated classifier; all where only such are left."""
+    components: NDArray[np.bool_] = (b.alpha + b.beta).max(axis=0) < SURE
+    return components if components.any() else ~components
 
 
 def not_calibrated(b: Belief) -> Belief:
     """The belief in a pool's ECE if the classifier is not calibrated."""
-    node = np.where(is_off(b), b.node, _NEVER)
-    return replace(b, node=node / node.sum(), _memo={})
+    mixture = np.where(is_off(b), b.mixture, _NEVER)
+    return replace(b, mixture=mixture / mixture.sum(), _memo={})
 
 
 def errors_expected(b: Belief, said: float) -> Floats:
     """(2,) expected squared error of `said` for a pool's ECE: by the posterior; if not calibrated.
 
-    Both are the same where no node of the prior is the calibrated classifier.
+    Both are the same where no component of the prior is the calibrated classifier.
     """
     groups, cells = filled_groups(b), slice(0, b.group.size)
     part = part_of(b, groups, cells)

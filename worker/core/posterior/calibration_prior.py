@@ -5,10 +5,10 @@ A prior that gives numbers near 0 no weight finds every calibrated classifier wa
 gives them too much overlooks small faults. Here "calibrated" is one point of the prior, and how far
 a classifier is from it has several scales, from a hardly visible to an enormous one.
 
-The nodes (`Belief.node`, shared by the whole pool) are curves. Until labels are there they are laid
-out as the prior has them; later where the labels of an early stage put them, weighted by importance
-so that prior and posterior stay the same. So some hundred and fifty do what a fixed grid over the
-same four coefficients could not with ten thousand.
+The components (`Belief.mixture`, shared by the whole pool) are curves. Until labels are there they
+are laid out as the prior has them; later where the labels of an early stage put them, weighted by
+importance so that prior and posterior stay the same. So some hundred and fifty do what a fixed grid
+over the same four coefficients could not with ten thousand.
 """
 
 from dataclasses import dataclass
@@ -42,9 +42,9 @@ _CLOSENESS = np.exp(4.0)
 _ROUGHNESS = np.array([0.3, 1.0])
 
 _POINTS = points(_SPREAD.size, 24)
-_LEAST_NODE = 1e-250  # so that no node is ruled out for ever by underflow
+_LEAST_WEIGHT = 1e-250  # so that no component is ruled out for ever by underflow
 _N_STEPS, _LONGEST = 10, 2.0  # of the search, in logits
-_WIDER = 1.2  # than the likelihood's normal: labels will move on before the nodes do
+_WIDER = 1.2  # than the likelihood's normal: labels will move on before the components do
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,17 +73,18 @@ class _Curves:
 
 
 def shared_prior(score: Floats, size: Counts, *labels: Counts) -> tuple[Floats, Floats, Floats]:
-    """alpha (C, U), beta (C, U) and node (U,) of rates that share a curve over the whole pool.
+    """alpha (C, U), beta (C, U) and mixture (U,) of rates that share a curve over the whole pool.
 
-    The last node is the calibrated classifier. The others are, for each scale and roughness,
+    The last component is the calibrated classifier. The others are, for each scale and roughness,
     theta_c ~ Beta(s_c mu_c, s_c (1 - mu_c)), s_c = s (4 mu_c (1 - mu_c))^-1/2, where mu_c =
     (1 - lapse) expit(shift + (1 + temperature) logit p_c + curvature (x_c^2 - 1) / 2), p_c is the
     stratum's mean score, x_c its standardised logit, and the coefficients are normal around 0.
 
     Args:
         score: (C,) mean scores of the strata, in [0, 1]. size: (C,) items.
-        labels: (C, 2) each, right and wrong: each lays out as many nodes, where it is likely. They
-            say how finely the prior is told where it matters; what prior it is they do not change.
+        labels: (C, 2) each, right and wrong: each lays out as many components, where it is likely.
+            They say how finely the prior is told where it matters; what prior it is they do not
+            change.
 
     Source:
         Importance sampling from the Laplace approximation of each scale's posterior, at points of
@@ -95,10 +96,10 @@ def shared_prior(score: Floats, size: Counts, *labels: Counts) -> tuple[Floats, 
     mu, logs = [], []
     for told in labels or (np.zeros((score.size, 2), dtype=np.int64),):
         z, root = _placed(curves, told[:, 0], told.sum(axis=1))
-        nodes = z[:, None] + np.einsum("mij,uj->mui", root, _POINTS)
-        weight = ((_POINTS**2).sum(axis=1) - (nodes**2).sum(axis=2)) / 2
+        components = z[:, None] + np.einsum("mij,uj->mui", root, _POINTS)
+        weight = ((_POINTS**2).sum(axis=1) - (components**2).sum(axis=2)) / 2
         weight += np.log(np.einsum("mii->mi", root)).sum(axis=1)[:, None]
-        mu.append(curves.rate(nodes).reshape(-1, score.size))
+        mu.append(curves.rate(components).reshape(-1, score.size))
         logs.append(weight.ravel())
     each = _ROUGHNESS.size * len(_POINTS)
     chance = np.tile(np.repeat(_CHANCE / each, each), len(logs)) / len(logs)
@@ -106,15 +107,15 @@ def shared_prior(score: Floats, size: Counts, *labels: Counts) -> tuple[Floats, 
     rate = np.concatenate([*mu, score[None]]).T
     strength = np.tile(curves.s.repeat(len(_POINTS)), len(mu))[:, None] * closeness(rate.T[:-1])
     s = np.concatenate([strength, np.full((1, score.size), SURE)]).T
-    log_node = np.append(own, np.log(_CALIBRATED))
-    node = np.maximum(np.exp(log_node - log_node.max()), _LEAST_NODE)
-    return s * rate, s * (1 - rate), node / node.sum()
+    log_mixture = np.append(own, np.log(_CALIBRATED))
+    mixture = np.maximum(np.exp(log_mixture - log_mixture.max()), _LEAST_WEIGHT)
+    return s * rate, s * (1 - rate), mixture / mixture.sum()
 
 
 def with_calibrated(
-    alpha: Floats, beta: Floats, node: Floats, score: Floats
+    alpha: Floats, beta: Floats, mixture: Floats, score: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """The prior (C, U), (C, U), (U,) of groups, each of which may be calibrated: a node more.
+    """The prior (C, U), (C, U), (U,) of groups, each of which may be calibrated: a component more.
 
     Args:
         score: (C,) mean scores of the strata, in [0, 1].
@@ -123,7 +124,7 @@ def with_calibrated(
     return (
         np.concatenate([alpha, sure], axis=1),
         np.concatenate([beta, SURE - sure], axis=1),
-        np.append((1 - _CALIBRATED) * node, _CALIBRATED),
+        np.append((1 - _CALIBRATED) * mixture, _CALIBRATED),
     )
 
 

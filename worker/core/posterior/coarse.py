@@ -30,7 +30,7 @@ def coarse_distribution(
 
     Args:
         left: (c,) unlabelled items of the group's cells. a, b: (c, U) parameters of the Betas,
-            labels included. weight: (U,) posterior probabilities of the nodes.
+            labels included. weight: (U,) posterior probabilities of the components.
     """
     kept = left > 0
     left, a, b = left[kept], a[kept], b[kept]

@@ -33,7 +33,7 @@ def confusion(b: Belief, part: Part, cells: Cells, rate: Floats) -> tuple[Floats
     entries = part.spread * certain + (1 - certain) * squared / (strength + 1)
     variance = variance + sums(part, entries) / size**2
 
-    # how the kinds' shares differ between the nodes: (g, U, L)
+    # how the kinds' shares differ between the components: (g, U, L)
     known = counts if b.population == "finite" else np.zeros_like(counts)
     shares = sums(part, known[:, None, :] + wrong[:, :, None] * kinds[:, None, :])
     shares = shares / size[:, :, None]

@@ -93,15 +93,15 @@ def _normalised(weights: Floats) -> Floats:
 def mixed_distribution(
     left: NDArray[np.int64], a: Floats, b: Floats, weight: Floats
 ) -> CountDistribution:
-    """The distribution of the number of right answers to come in a group whose cells share U nodes.
+    """The distribution of the right answers to come in a group whose cells share U components.
 
-    Given the node the cells are independent, so that characteristic functions multiply; the
+    Given the component the cells are independent, so that characteristic functions multiply; the
     absolute error is near 1e-16.
 
     Args:
         left: (c,) unlabelled items of the group's cells.
         a, b: (c, U) parameters of the Betas, labels included.
-        weight: (U,) posterior probabilities of the nodes.
+        weight: (U,) posterior probabilities of the components.
     """
     kept = left > 0
     left, a, b = left[kept], a[kept], b[kept]
@@ -205,7 +205,7 @@ def _waves(n: int, length: int) -> Floats:
 
 
 def _mixed(weight: Floats, spectra: NDArray[np.complex128], n_items: int) -> CountDistribution:
-    """The mixture over the nodes of the distributions with these Fourier transforms (U, F)."""
+    """The mixture over the components of the distributions with these Fourier transforms (U, F)."""
     pmf = fft.irfft(weight @ spectra, _length(n_items))[: n_items + 1]
     return distribution_of_masses(_normalised(np.where(pmf > _FFT_NOISE, pmf, 0.0)))
 

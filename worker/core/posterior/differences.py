@@ -3,7 +3,7 @@
 Of an item on which two models disagree the first is right, the second, or neither. The shares of
 the three are p in a stratum, m in its group: given m and a closeness s,
 
-    p ~ Dirichlet(s m),  m ~ Dirichlet(A q),  s one of the belief's nodes.
+    p ~ Dirichlet(s m),  m ~ Dirichlet(A q),  s one of the belief's components.
 
 So a rate that all strata of a group have in common is learnt from all of them together, and how far
 they stray from it. What is known of m is taken for a Dirichlet, too: of every stratum's labels so
@@ -38,10 +38,10 @@ _LARGEST_EXACT = 40  # items; the table of a distribution grows with their squar
 
 @dataclass(slots=True, eq=False)
 class Differences:
-    """What is expected of the differences of g groups (c cells), given each node.
+    """What is expected of the differences of g groups (c cells), given each component.
 
-    weight: (g, U) of the nodes. mean, variance: (g, U) of the groups' values. rate: (c,) how likely
-    the next label in each cell says that the first is right. drop: (c,) expected drop of the
+    weight: (g, U) of the components. mean, variance: (g, U) of the groups' values. rate: (c,) how
+    likely the next label in each cell says that the first is right. drop: (c,) expected drop of the
     variance of its group's value by that label. first, second: (g, U) shares of these outcomes
     among the items to come; spread: (g, U) variance of the one's number less the other's. tables:
     (g, 3) labels that count for what the cells of a group have in common.
@@ -82,7 +82,7 @@ def differences(b: Belief, groups: NDArray[np.intp], cells: Cells) -> Difference
 
     seen = np.flatnonzero(done)
     tables, m, told = learnt(counts[:, seen], strength[seen], of[seen], prior, common)
-    weight = b.node * np.exp(told - told.max(axis=1, keepdims=True))
+    weight = b.mixture * np.exp(told - told.max(axis=1, keepdims=True))
     weight /= weight.sum(axis=1, keepdims=True)
 
     total = strength + done[:, None]
@@ -131,7 +131,7 @@ def strength_of_common(prior: Floats, of_strata: Floats) -> Floats:
 def learnt(
     counts: NDArray[Any], strength: Floats, of: NDArray[np.intp], prior: Floats, common: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Tables (3, g, U), the mean of m (3, g, U), and the log likelihood of the nodes (g, U).
+    """Tables (3, g, U), the mean of m (3, g, U), and the log likelihood of the components (g, U).
 
     m is Dirichlet with `common` pseudo-counts in the shares of `prior`, and the tables. The
     likelihood is that of all labels, by Bayes' rule at the mean of m.
@@ -187,8 +187,8 @@ def _rising(x: Floats, n: Floats) -> Floats:
 def distribution_of_difference(weight: Floats, to_come: Floats, left: int) -> CountDistribution:
     """The distribution of (first right - second right) + M among M = `left` items, in 0..2M.
 
-    Given a node a Dirichlet-multinomial with the exact mean and variance; of more than 40 items a
-    Beta with both, in steps of an item.
+    Given a component a Dirichlet-multinomial with the exact mean and variance; of more than 40
+    items a Beta with both, in steps of an item.
 
     Args:
         weight: (U,). to_come: (3, U) first, second and spread of `Differences`.

@@ -38,7 +38,7 @@ class _Cells:
     """The cells of a group whose value is offset + (right + answers to come) / size.
 
     left: (c,) items. a, c: (c, U) Betas of the answers that raise the value, labels included: the
-    right ones, or for the bias the wrong ones. weight: (U,) of the nodes. right: labelled ones.
+    right ones, or for the bias the wrong ones. weight: (U,) of the components. right: labelled.
     """
 
     left: NDArray[np.int64]
@@ -75,12 +75,12 @@ def distribution_of_group(b: Belief, g: int) -> Marginal:
 def distributions_of_groups(b: Belief, groups: Sequence[int]) -> list[Marginal]:
     """`distribution_of_group` of each.
 
-    Of more than 1,000 those of cells that share nodes are worked out together: one after the other,
-    ten thousand take a second. Their sums are formed in another order, so that a probability may
-    differ from that of `distribution_of_group` by some 1e-16.
+    Of more than 1,000 those of cells that share components are worked out together: one after the
+    other, ten thousand take a second. Their sums are formed in another order, so that a probability
+    may differ from that of `distribution_of_group` by some 1e-16.
     """
     are_counted = all(_is_counted(b, g) for g in groups) if len(groups) > _MANY else False
-    if b.node.size == 1 or b.variants or not are_counted:
+    if b.mixture.size == 1 or b.variants or not are_counted:
         return [distribution_of_group(b, g) for g in groups]
     keys = [_key(b, g) for g in groups]
     distributions: list[Marginal | None] = [_distributions.get(key) for key in keys]
@@ -111,14 +111,14 @@ def _worked_out(b: Belief, groups: NDArray[np.intp]) -> Iterator[FiniteMarginal]
 def distributions_after(b: Belief, cell: int) -> tuple[Marginal, Marginal]:
     """Distributions of the value of a cell's group after a right, and after a wrong label in it.
 
-    Where they are exact and the cells share nodes, both are worked out together, and without the
-    beliefs that they belong to.
+    Where they are exact and the cells share components, both are worked out together, and without
+    the beliefs that they belong to.
 
     Raises:
         ValueError: the cell has no unlabelled items.
     """
     g = int(b.group[cell])
-    if b.node.size == 1 or not _is_counted(b, g) or not unlabelled(b)[cell]:
+    if b.mixture.size == 1 or not _is_counted(b, g) or not unlabelled(b)[cell]:
         right, wrong = (distribution_of_group(labelled(b, cell, outcome), g) for outcome in (0, 1))
         return right, wrong
     cells = _cells(b, g)
@@ -147,7 +147,7 @@ def _is_exact(b: Belief, g: int) -> bool:
     if b.metric.kind not in (*AFFINE, "confusion"):  # of a confusion matrix it is the accuracy
         return False
     cells = cells_of(b, g)
-    return b.population == "finite" or (cells.stop - cells.start) * b.node.size == 1
+    return b.population == "finite" or (cells.stop - cells.start) * b.mixture.size == 1
 
 
 def _is_counted(b: Belief, g: int) -> bool:
@@ -162,7 +162,7 @@ def _prior_key(b: Belief) -> bytes:
     """
     if "prior_key" not in b._memo:
         digest = blake2b(b.metric.kind.encode(), digest_size=16)
-        for array in (b.group, b.size, b.alpha, b.beta, b.node, b.metric.score):
+        for array in (b.group, b.size, b.alpha, b.beta, b.mixture, b.metric.score):
             # counts of other types, and strides, must not look alike
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
@@ -174,7 +174,7 @@ def _prior_key(b: Belief) -> bytes:
 def _cells(b: Belief, g: int) -> _Cells:
     cells = cells_of(b, g)
     size = int(group_size(b)[g])
-    weight = moments(b).weight[g] if b.node.size > 1 else b.node
+    weight = moments(b).weight[g] if b.mixture.size > 1 else b.mixture
     a, c, done, scores = _raising(b, cells)
     offset = _offset(b, float(scores.sum()), size)
     return _Cells(unlabelled(b)[cells], a, c, weight, float(done.sum()), size, offset)
@@ -234,7 +234,7 @@ def _sampled(b: Belief, g: int) -> SampledMarginal:
     part = _only(b, g, cells_of(b, g))
     m, errors = part.metric, part.errors
     arrays = (
-        part.size, part.right, part.wrong, part.alpha, part.beta, part.node, m.score, m.unit,
+        part.size, part.right, part.wrong, part.alpha, part.beta, part.mixture, m.score, m.unit,
         m.values, *((errors.counts, errors.prior, errors.common) if errors else ()),
     )  # fmt: skip
     key = g, b.population, m.kind, *(array.tobytes() for array in arrays)
@@ -254,7 +254,7 @@ def _only(b: Belief, g: int, cells: slice) -> Belief:
     return Belief(
         np.zeros(cells.stop - cells.start, np.int64), b.size[cells], b.right[cells],
         b.wrong[cells], b.alpha[cells], b.beta[cells], 1, b.population,
-        b.node if b.node.ndim == 1 else b.node[g],
+        b.mixture if b.mixture.ndim == 1 else b.mixture[g],
         Metric(m.kind, m.score[cells], m.unit[cells], m.values[cells], pooled=m.pooled),
         Errors(errors.counts[cells], errors.prior[cells], errors.common) if errors else None,
     )  # fmt: skip

@@ -23,10 +23,10 @@ def confusion_interval(b: Belief, level: float = 0.95) -> Floats:
 
     Of the right answers as `interval`. A kind's number among the unlabelled items is taken for
     beta-binomial (of more than 500 items, or endless ones, for Beta) with its own exact mean and
-    variance. With one cell and one node a group and a Dirichlet for all classes, it is just that;
-    else it is a mixture of sums of such, and the intervals were found to hold their level to within
-    2 percentage points. No draws, which for 100 classes would be a hundred million, but for labels
-    in doubt, where there is no other way.
+    variance. With one cell and one component a group and a Dirichlet for all classes, it is just
+    that; else it is a mixture of sums of such, and the intervals were found to hold their level to
+    within 2 percentage points. No draws, which for 100 classes would be a hundred million, but for
+    labels in doubt, where there is no other way.
 
     Raises:
         ValueError: the belief does not count kinds of errors, or `level` is not inside (0, 1).
@@ -77,9 +77,9 @@ def _to_come(b: Belief, part: Part, weight: Floats, cells: slice) -> tuple[Float
         squared = squared + strength * wrong
     within = kinds**2 * (spread @ weight)[:, None]
     within += kinds * (1 - kinds) * (squared @ weight)[:, None] / (strength + 1)
-    of_node = wrong.T @ kinds  # (U, L)
-    mean = weight @ of_node
-    variance = within.sum(axis=0) + weight @ (of_node - mean) ** 2
+    of_component = wrong.T @ kinds  # (U, L)
+    mean = weight @ of_component
+    variance = within.sum(axis=0) + weight @ (of_component - mean) ** 2
     n_items = max(float(mass.sum()), 1.0)
     return mean / n_items, variance / n_items**2
 

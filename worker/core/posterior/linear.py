@@ -69,7 +69,7 @@ def costs_of(b: Belief, cells: Cells, values: Floats) -> Costs:
 def linear(
     b: Belief, part: Part, cells: Cells, worth: Floats, costs: Costs | None
 ) -> tuple[Floats, Floats]:
-    """(g, U) mean and variance, given the node, of the sum of the items' worths over the size."""
+    """(g, U) mean and variance, given the component, of the items' total worth over the size."""
     rho, mass = part.rho, part.mass
     size = part.size[:, None]
     if costs is None:

@@ -21,7 +21,7 @@ from worker.core.soft_labels.known import Known
 
 Floats = NDArray[np.float64]
 
-# A group worked out alone takes as long as so many (cells x nodes) worked out together.
+# A group worked out alone takes as long as so many (cells x components) worked out together.
 _OVERHEAD = 2500
 _AT_ONCE = 1 << 13  # cells
 _MOVED = ("moved", "rate_moved")
@@ -36,9 +36,9 @@ class Moments:
     drop: (C,) expected drop of the variance of its group's value by one label in the cell; 0 for
         cells without unlabelled items. If the metric is pooled, of the groups' weighted sum.
     rate: (C,) probability that the next label in the cell is a right answer.
-    weight: (G, U) posterior probabilities of the nodes; the prior's for groups without items.
-    given: (2, G, U) mean and variance of every group's value, given each node.
-    between: (G,) the part of the variance that lies between the nodes.
+    weight: (G, U) posterior probabilities of the components; the prior's for groups without items.
+    given: (2, G, U) mean and variance of every group's value, given each component.
+    between: (G,) the part of the variance that lies between the components.
     own: (G,) the variance if what groups share were known to be the likeliest; all of it if nothing
         is shared.
     moved: (G, R) how far the mean moves with each of what groups share. rate_moved: (C, R) likewise
@@ -65,7 +65,7 @@ def moments(b: Belief) -> Moments:
     """Work out, once a belief, what is expected of all groups.
 
     The expected drop of a group's variance by a label y is Var_y(E[V | y]): the variance of its
-    mean after that label. Node weights, rate and kinds of errors all move with y.
+    mean after that label. Component weights, rate and kinds of errors all move with y.
 
     Source:
         Ji, Logan, Smyth & Steyvers (AAAI 2021), Table 1, know it for one Beta (or Dirichlet) a
@@ -128,7 +128,7 @@ def carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
     asked.
     """
     if b.metric.pooled:
-        return  # all groups share their nodes
+        return  # all groups share their components
     if "marginals" in b._memo and not b.variants:
         after._memo["stale_marginals"] = b._memo["marginals"], groups
     old, stale = b._memo.get("moments"), groups
@@ -155,19 +155,19 @@ def _fresh(b: Belief) -> Moments:
     g, c = b.n_groups, b.group.size
     blank = np.full(g, np.nan)
     r = 0 if b.shared is None else b.shared.slopes.of_tau.size
-    u = b.node.shape[-1]
+    u = b.mixture.shape[-1]
     of_all = Moments(
-        blank, blank.copy(), np.zeros(c), np.zeros(c), _nodes(b), np.zeros((2, g, u)), np.zeros(g),
-        np.zeros(g), np.zeros((g, r)), np.zeros((c, r)), None, np.zeros((3, g, u)),
+        blank, blank.copy(), np.zeros(c), np.zeros(c), _mixtures(b), np.zeros((2, g, u)),
+        np.zeros(g), np.zeros(g), np.zeros((g, r)), np.zeros((c, r)), None, np.zeros((3, g, u)),
     )  # fmt: skip
     filled = filled_groups(b)
     total = _work_out(b, of_all, filled) if filled.size else None
     return replace(of_all, total=total)
 
 
-def _nodes(b: Belief) -> Floats:
-    """(G, U) prior probabilities of every group's nodes."""
-    return np.broadcast_to(b.node, (b.n_groups, b.node.shape[-1])).copy()
+def _mixtures(b: Belief) -> Floats:
+    """(G, U) prior probabilities of every group's components."""
+    return np.broadcast_to(b.mixture, (b.n_groups, b.mixture.shape[-1])).copy()
 
 
 def _refreshed(b: Belief, old: Moments, groups: tuple[int, ...]) -> Moments:
@@ -196,10 +196,10 @@ def _work_out(b: Belief, into: Moments, groups: NDArray[np.intp]) -> tuple[float
         return None
     total = None
     part = part_of(b, groups, cells)
-    rate = part.rho[:, 0] if b.node.size == 1 else (part.weight[part.of] * part.rho).sum(axis=1)
+    rate = part.rho[:, 0] if b.mixture.size == 1 else (part.weight[part.of] * part.rho).sum(axis=1)
     into.rate[cells] = rate
     into.weight[groups] = part.weight
-    mean, variance, worth, costs = _given_nodes(b, part, cells)
+    mean, variance, worth, costs = _given_components(b, part, cells)
     if b.metric.kind == "ece":
         centred = centred_means(part, mean)
         if b.metric.pooled:
@@ -225,7 +225,7 @@ def _work_out(b: Belief, into: Moments, groups: NDArray[np.intp]) -> tuple[float
     return total
 
 
-def _given_nodes(
+def _given_components(
     b: Belief, part: Part, cells: Cells
 ) -> tuple[Floats, Floats, Floats, Costs | None]:
     """Mean and variance (g, U) of the groups' values, and what a right answer is worth (c, 1 or U).
@@ -249,13 +249,13 @@ def _moved(b: Belief, groups: NDArray[np.intp], n_cells: int) -> tuple[Floats, F
     """
     assert b.shared is not None, "asked of groups that share something"
     found = []
-    # by blocks: of every cell there are some tens of numbers for each node
+    # by blocks: of every cell there are some tens of numbers for each component
     for some in np.array_split(groups, 1 + n_cells // _AT_ONCE):
         within = cells_of_groups(b, some)
         known = under_likeliest(b, some, within)
         all_of = slice(0, known.group.size)
         part = part_of(known, some - some[0], all_of)
-        mean, variance, worth, costs = _given_nodes(known, part, all_of)
+        mean, variance, worth, costs = _given_components(known, part, all_of)
         worth = worth if costs is None else worth - costs.mean
         _, between, inside = mixed(part.weight, mean, variance)
         slopes = moved(known, b.shared.slopes, part, within, mean, worth)

@@ -1,4 +1,4 @@
-"""The cells of some groups with all that their moments are made of: rates, spreads, nodes."""
+"""The cells of some groups with all that their moments are made of: rates, spreads, components."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """The cells of some groups (c cells, g groups) and their posterior nodes."""
+    """The cells of some groups (c cells, g groups) and their posterior components."""
 
     size: Floats  # (g,) items
     of: NDArray[np.intp]  # (c,) which of the groups
@@ -55,7 +55,7 @@ def part_of(b: Belief, groups: NDArray[np.intp], cells: Cells) -> Part:
 
 
 def _has_even_strength(b: Belief) -> bool:
-    """Whether alpha + beta is the same at all nodes; its part of the likelihoods then cancels."""
+    """Whether alpha + beta is the same at all components: its part of the likelihoods cancels."""
     if "even_strength" not in b._memo:
         strength = b.alpha + b.beta
         b._memo["even_strength"] = bool(np.allclose(strength, strength[:, :1], rtol=1e-12))
@@ -70,14 +70,15 @@ def _weights(
     a: Floats,
     total: Floats,
 ) -> tuple[Floats, Floats]:
-    """(g, U) posterior probabilities of the nodes: their beta-binomial likelihoods, normalised.
+    """(g, U) posterior probabilities of the components, by their beta-binomial likelihoods.
 
     And (g, K, U) given each point of what groups share. Given that, a group's labels weigh its own
     part only; what all labels say of what is shared is in `Shared` already, and is not used twice.
     """
-    if b.node.size == 1:
+    if b.mixture.size == 1:
         return np.ones((groups.size, 1)), np.zeros((groups.size, 0, 1))
-    seen = np.flatnonzero(b.right[cells] + b.wrong[cells])  # the others are as likely at all nodes
+    # the others are as likely at all components
+    seen = np.flatnonzero(b.right[cells] + b.wrong[cells])
     likelihood = np.zeros(a.shape)
     a, total = a[seen], total[seen]
     alpha, beta = b.alpha[cells][seen], b.beta[cells][seen]
@@ -90,7 +91,7 @@ def _weights(
     by_group = np.add.reduceat(likelihood, begin, axis=0)
     if b.metric.pooled:
         by_group = np.tile(by_group.sum(axis=0), (groups.size, 1))
-    prior = b.node if b.node.ndim == 1 else b.node[groups]
+    prior = b.mixture if b.mixture.ndim == 1 else b.mixture[groups]
     if b.shared is None:
         return _normalised(np.log(prior) + by_group), np.zeros((len(by_group), 0, prior.shape[-1]))
     given = np.exp(by_group - by_group.max(axis=1, keepdims=True))[:, None]
@@ -106,14 +107,14 @@ def _normalised(logs: Floats) -> Floats:
 
 
 def _given_points(b: Belief) -> Floats:
-    """(G, K, U) prior probabilities of the nodes given each point of what is shared.
+    """(G, K, U) prior probabilities of the components given each point of what is shared.
 
-    Where the nodes are pairs with an earlier label's discount, those of one discount keep their
-    probability.
+    Where the components are pairs with an earlier label's discount, those of one discount keep
+    their probability.
     """
     assert b.shared is not None, "asked of beliefs that share something"
     if "given_points" not in b._memo:
-        b._memo["given_points"] = given_points(b.shared, np.atleast_2d(b.node))
+        b._memo["given_points"] = given_points(b.shared, np.atleast_2d(b.mixture))
     chances: Floats = b._memo["given_points"]
     return chances
 
@@ -125,13 +126,13 @@ def sums(part: Part, cells: Floats) -> Floats:
 
 
 def mixed(weight: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
-    """(g,) mean over the nodes, and the variance between and within them, of (g, U) given each."""
+    """(g,) mean over the components, and variance between and within them, of (g, U) given each."""
     expected = (weight * mean).sum(axis=1)
     between = (weight * (mean - expected[:, None]) ** 2).sum(axis=1)
     return expected, between, (weight * variance).sum(axis=1)
 
 
 def centred_means(part: Part, mean: Floats) -> Floats:
-    """(c, U) how far each node's mean of the cell's group lies from the group's mean."""
+    """(c, U) how far each component's mean of the cell's group lies from the group's mean."""
     centred: Floats = (mean - (part.weight * mean).sum(axis=1, keepdims=True))[part.of]
     return centred

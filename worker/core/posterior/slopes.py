@@ -35,8 +35,8 @@ def under_likeliest(b: Belief, groups: NDArray[np.intp], cells: Cells) -> Belief
     return replaced(
         b, group=b.group[cells] - first, size=b.size[cells], right=b.right[cells],
         wrong=b.wrong[cells], alpha=alpha, beta=beta, n_groups=last - first,
-        node=b.node if b.node.ndim == 1 else b.node[first:last], metric=metric, errors=errors,
-        variants=(), shared=None,
+        mixture=b.mixture if b.mixture.ndim == 1 else b.mixture[first:last], metric=metric,
+        errors=errors, variants=(), shared=None,
         _memo={"unlabelled": unlabelled(b)[cells], "even_strength": at.s.shape[1] == 1},
     )  # fmt: skip
 
@@ -64,7 +64,7 @@ class _Directions:
             self.of_s[some], self.of_tau, self.of_lapse,
         )  # fmt: skip
 
-    def by_node(self, per_mu: Floats, per_s: Floats) -> Floats:
+    def by_component(self, per_mu: Floats, per_s: Floats) -> Floats:
         """(c, U, R) how far something moves that moves so far with mu and with log s (c, U)."""
         moved: Floats = (per_mu * self.per_centre)[:, :, None] * self.along[:, None]
         moved += per_s[:, :, None] * self.of_s[:, None]
@@ -72,8 +72,8 @@ class _Directions:
         moved += (per_mu * self.per_lapse)[:, :, None] * self.of_lapse
         return moved
 
-    def over_nodes(self, per_mu: Floats, per_s: Floats) -> Floats:
-        """(c, R) the sum over the nodes of `by_node`."""
+    def over_components(self, per_mu: Floats, per_s: Floats) -> Floats:
+        """(c, R) the sum over the components of `by_component`."""
         moved: Floats = (per_mu * self.per_centre).sum(axis=1)[:, None] * self.along
         moved += per_s.sum(axis=1)[:, None] * self.of_s
         moved += (per_mu * self.per_tau).sum(axis=1)[:, None] * self.of_tau
@@ -119,7 +119,7 @@ def moved(
     Args:
         b: the belief `under_likeliest` hyperparameters. cells: where its own lie among `at`'s.
         part, mean (g, U) and worth (c, 1 or U): the belief's cells, the groups' values given each
-            node, and what a right answer is worth.
+            component, and what a right answer is worth.
 
     Source:
         Kass & Steffey, "Approximate Bayesian inference in conditionally independent hierarchical
@@ -131,11 +131,12 @@ def moved(
     weight = part.weight[part.of]
     per_mu = weight * s / part.total
     per_s = per_mu * (mu - part.rho)
-    items, of_cells = worth * part.mass / part.size[part.of, None], to.over_nodes(per_mu, per_s)
-    if items.shape[1] == 1:  # a right answer is worth the same at all nodes
+    items = worth * part.mass / part.size[part.of, None]
+    of_cells = to.over_components(per_mu, per_s)
+    if items.shape[1] == 1:  # a right answer is worth the same at all components
         of_items = items * of_cells
     else:
-        of_items = to.over_nodes(items * per_mu, items * per_s)
+        of_items = to.over_components(items * per_mu, items * per_s)
     centred = part.weight * (mean - (part.weight * mean).sum(axis=1, keepdims=True))
     # no product of matrices, which rounds one row otherwise than many
     of_groups: Floats = (centred[:, :, None] * told).sum(axis=1)
@@ -145,7 +146,7 @@ def moved(
 
 
 def _of_labels(b: Belief, to: _Directions, part: Part, mu: Floats, s: Floats) -> Floats:
-    """(g, U, R) how the log likelihoods of the groups' labels move, given each node."""
+    """(g, U, R) how the log likelihoods of the groups' labels move, given each component."""
     told = np.zeros((*part.weight.shape, to.of_tau.size))
     seen = np.flatnonzero(b.right + b.wrong)
     alpha, beta = b.alpha[seen], b.beta[seen]
@@ -154,7 +155,7 @@ def _of_labels(b: Belief, to: _Directions, part: Part, mu: Floats, s: Floats) ->
     both = _raised(alpha + beta, right + wrong)
     mu, s = mu[seen], s[seen]
     per_s = s * (mu * (up - both) + (1 - mu) * (down - both))
-    of_cells = to.at(seen).by_node(s * (up - down), per_s)
+    of_cells = to.at(seen).by_component(s * (up - down), per_s)
     if seen.size:
         of = part.of[seen]
         begin = np.flatnonzero(np.concatenate([[True], of[1:] != of[:-1]]))

@@ -29,7 +29,7 @@ def mean(b: Belief) -> Floats:
     """(G,) posterior mean of every group's value; nan for groups without items."""
     is_plain = (
         not b.variants
-        and b.node.size == 1
+        and b.mixture.size == 1
         and b.metric.kind == "accuracy"
         and b.population == "finite"
     )
@@ -77,8 +77,8 @@ def marginals(b: Belief) -> list[Marginal | None]:
     """The distribution of each group's value, in the order of the groups; None for empty groups.
 
     Exact for accuracy (also that of a confusion matrix) and bias: beta-binomials for the finite
-    population, the Beta for the infinite one with one cell and one node a group. Otherwise 2,000
-    posterior draws, always the same ones for the same tally.
+    population, the Beta for the infinite one with one cell and one component a group. Otherwise
+    2,000 posterior draws, always the same ones for the same tally.
     """
     if b.parts:
         return [d for part in b.parts for d in marginals(part)]
@@ -208,7 +208,7 @@ def draws(b: Belief) -> Floats:
 
     Independent groups are drawn from their distributions, in as many equal parts as there are
     draws, each hit once and in random order (a Latin hypercube). What is shared joins them (a
-    Gaussian copula); where more than rates is shared (calibration, kinds of errors, a node,
+    Gaussian copula); where more than rates is shared (calibration, kinds of errors, a component,
     doubtful labels) they are drawn together.
     """
     if b.metric.kind in ("ece", "cost", "tpr") or b.metric.pooled or b.variants:

@@ -84,7 +84,7 @@ def with_prior(
     b: Belief,
     alpha: NDArray[np.float64],
     beta: NDArray[np.float64],
-    node: NDArray[np.float64],
+    mixture: NDArray[np.float64],
     errors: Errors | None = None,
     shared: Shared | None = None,
 ) -> Belief:
@@ -97,7 +97,7 @@ def with_prior(
         ValueError: as `Belief`.
     """
     return Belief(
-        b.group, b.size, b.right, b.wrong, alpha, beta, b.n_groups, b.population, node,
+        b.group, b.size, b.right, b.wrong, alpha, beta, b.n_groups, b.population, mixture,
         b.metric, errors or b.errors, shared=shared,
     )  # fmt: skip
 
@@ -114,7 +114,7 @@ def with_tally(b: Belief, counts: NDArray[np.int64]) -> Belief:
     errors = replace(b.errors, counts=counts[:, 1:]) if b.errors is not None else None
     return Belief(
         b.group, b.size, counts[:, 0], counts[:, 1:].sum(axis=1), b.alpha, b.beta, b.n_groups,
-        b.population, b.node, b.metric, errors, shared=b.shared,
+        b.population, b.mixture, b.metric, errors, shared=b.shared,
     )  # fmt: skip
 
 

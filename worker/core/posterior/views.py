@@ -197,11 +197,11 @@ def believed_difference(view: View, common: Floats) -> Belief:
     closeness = np.tile(CLOSENESS, (view.cell.size, 1))
     counts = np.zeros((view.cell.size, 3), np.int64)
     counts[is_known, 2] = view.size[is_known]
-    node = np.full(CLOSENESS.size, 1 / CLOSENESS.size)
+    mixture = np.full(CLOSENESS.size, 1 / CLOSENESS.size)
     metric = Metric("difference", unit=is_known.astype(np.int64), common=common)
     return Belief(
         view.group, view.size, counts[:, 0], counts[:, 2], closeness / 3, closeness * 2 / 3,
-        view.n_groups, node=node, metric=metric,
+        view.n_groups, mixture=mixture, metric=metric,
         errors=Errors(counts[:, 1:], np.full((view.cell.size, 2), 1 / 3)),
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ from worker.core.prior.hyperparameters import (
     rate_of,
     unfitted,
 )
-from worker.core.prior.likelihood import GRID, NODE, Evidence, gradient, hessian, terms
+from worker.core.prior.likelihood import GRID, MIXTURE, Evidence, gradient, hessian, terms
 from worker.core.prior.rising import rising
 from worker.core.prior.shared import Shared, Slopes, points
 
@@ -44,7 +44,7 @@ def prior_of(
     covariance: Floats | None = None,
     level: tuple[Floats, Floats] | None = None,
 ) -> tuple[Floats, Floats, Floats]:
-    """alpha (C, U), beta (C, U) and node (U,) of the prior that the hyperparameters describe.
+    """alpha (C, U), beta (C, U) and mixture (U,) of the prior that the hyperparameters describe.
 
     Args:
         covariance: (6 + K, 6 + K) of the hyperparameters; None if they are known.
@@ -66,7 +66,7 @@ def prior_of(
     centre = h.curve(x)[:, None]
     mu = rate_of(special.expit(centre + shift + tau[:, None] * GRID), lapse)
     s = np.exp(h.log_s - of_s / 2) * closeness(rate_of(special.expit(centre), lapse))
-    return s * mu, s * (1 - mu), NODE
+    return s * mu, s * (1 - mu), MIXTURE
 
 
 def shared_of(
@@ -79,18 +79,18 @@ def shared_of(
 ) -> Shared:
     """What of `prior_of` is common to all groups: the uncertainty of the curve, and of tau.
 
-    On the axis of the nodes, in standard deviations of curve and group effect together. A group
-    stands for its cells by the slopes of their accuracies, weighted by their items. Curve and tau
-    are uncertain together: where few groups have most of the labels, these are all alike and far
-    from where the others are expected, or groups differ and the others lie elsewhere.
+    On the axis of the components, in standard deviations of curve and group effect together. A
+    group stands for its cells by the slopes of their accuracies, weighted by their items. Curve and
+    tau are uncertain together: where few groups have most of the labels, these are all alike and
+    far from where the others are expected, or groups differ and the others lie elsewhere.
 
     Args:
         size, group: (C,) items, and index of its group, ascending. level: as of `prior_of`.
 
     Source:
         Laplace's approximation, as Kass & Steffey, "Approximate Bayesian inference in conditionally
-        independent hierarchical models" (1989), who keep the first two moments; here the nodes of
-        every group are weighed given the curve, and averaged over it.
+        independent hierarchical models" (1989), who keep the first two moments; here the components
+        of every group are weighed given the curve, and averaged over it.
     """
     h, x = fit.mode, scores.x
     at = [*curve_places(len(x)), _TAU]
@@ -181,7 +181,7 @@ def fit(
 
     Source:
         Empirical Bayes by the beta-binomial marginal likelihood; the group effect is integrated
-        over its nodes.
+        over its components.
     """
     return fit_to(evidence(right, wrong, group, scores))[0]
 

@@ -16,11 +16,11 @@ from worker.core.prior.shared import effect_density
 
 Floats = NDArray[np.float64]
 
-# The nodes of the group effect, in its standard deviations: 15, half of one apart in the middle.
+# The components of the group effect, in its standard deviations: 15, .5 apart in the middle.
 GRID: Floats = 1.84 * np.sinh(np.linspace(-1.9, 1.9, 15, dtype=np.float64))
-NODE: Floats = effect_density(GRID) * np.gradient(GRID)
-NODE /= NODE.sum()
-_LOG_NODE = np.log(NODE)
+MIXTURE: Floats = effect_density(GRID) * np.gradient(GRID)
+MIXTURE /= MIXTURE.sum()
+_LOG_MIXTURE = np.log(MIXTURE)
 
 # Which of four moves with each of the first six hyperparameters: the curve's centre (with three, by
 # what scores say of the cell; with all that follow, too), log s, the group's effect, log lapse.
@@ -47,11 +47,11 @@ class Evidence:
 class Terms:
     """What the likelihood, its gradient and its Hessian are made of; (c, U), or (c, 1) given u = 0.
 
-    curve, mu: (c, U), and middle, m: (c, 1), the curve and the rate, at every node and at u = 0.
+    curve, mu: (c, U), and middle, m: (c, 1), curve and rate, at every component and at u = 0.
     by_centre, by_lapse: how mu and m move with the centre of the curve, and with the log lapse.
     s: (c, 1) strengths; per_m: how their logs move with m. with_mu, with_s: how a cell's log
-    likelihood moves with mu, and with log s. effect: (U,) tau u. weight: (c, U) of the nodes given
-    the labels of the cell's group, times how often it counts; shares: (g, U) the same without
+    likelihood moves with mu, and with log s. effect: (U,) tau u. weight: (c, U) of the components
+    given the labels of the cell's group, times how often it counts; shares: (g, U) the same without
     that, of the groups. times: (g, 1).
     """
 
@@ -83,9 +83,10 @@ def terms(p: Floats, seen: Evidence) -> Terms:
     right = s * mu
     of_each, slopes = log_rising(np.concatenate([right, s - right]), seen.each)
     of_both, less = log_rising(s, seen.both)
-    by_node = np.add.reduceat(of_each[:n] + of_each[n:] - of_both, seen.begin, axis=0) + _LOG_NODE
-    top = by_node.max(axis=1, keepdims=True)
-    shares = np.exp(by_node - top)
+    by_component = np.add.reduceat(of_each[:n] + of_each[n:] - of_both, seen.begin, axis=0)
+    by_component += _LOG_MIXTURE
+    top = by_component.max(axis=1, keepdims=True)
+    shares = np.exp(by_component - top)
     total = shares.sum(axis=1, keepdims=True)
     shares /= total
     times = np.broadcast_to(seen.times, len(total))[:, None]
@@ -129,7 +130,7 @@ def hessian(t: Terms, seen: Evidence) -> Floats:
 
     Source:
         Louis, "Finding the observed information matrix when using the EM algorithm" (1982): of a
-        mixture over nodes the mean of the second derivatives, and the covariance of the first.
+        mixture over components the mean of the second derivatives, and the covariance of the first.
     """
     design = np.concatenate([seen.x[:3], np.ones((3, len(t.s))), seen.x[3:]])
     at = [*_MOVED, *(0 for _ in seen.x[3:])]
@@ -149,7 +150,7 @@ def hessian(t: Terms, seen: Evidence) -> Floats:
 
 
 def _of_cells(t: Terms, seen: Evidence) -> Floats:
-    """(4, 4, c) second derivatives of each cell's log likelihood, their mean over the nodes.
+    """(4, 4, c) second derivatives of each cell's log likelihood, their mean over the components.
 
     In the centre of the curve, log s, the group's effect (tau u, by log tau) and log lapse, all of
     which move mu, log s_c or both.
@@ -164,9 +165,9 @@ def _of_cells(t: Terms, seen: Evidence) -> Floats:
     (mu, m), (mu_lapse, m_lapse) = t.by_centre, t.by_lapse
     along = np.stack([np.ones_like(t.effect), t.effect, t.effect**2], axis=1)
 
-    def over(nodes: Floats) -> Floats:
-        """(3, c) mean over the nodes, times 1, the effect, and its square."""
-        means: Floats = ((t.weight * nodes) @ along).T
+    def over(each: Floats) -> Floats:
+        """(3, c) mean of (c, U) over the components, times 1, the effect, and its square."""
+        means: Floats = ((t.weight * each) @ along).T
         return means
 
     slope = t.with_mu * mu

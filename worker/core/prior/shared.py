@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 N_POINTS = 32  # of what is shared, that beliefs are averaged over
 _LEAST = 1e-100  # of a density
-# On the axis, whose nodes are 0.5 apart: narrower, a group would jump between them.
+# On the axis, whose components are 0.5 apart: narrower, a group would jump between them.
 _LEAST_OWN = 0.3
 # Of a group's variance no more than this share is common: by so much its labels weigh its own part,
 # and were less of it said to be its own, one label would tell it apart.
@@ -34,11 +34,11 @@ _INSIDE = 1e-12  # probabilities are kept off 0 and 1, where a normal score is i
 class Slopes:
     """The prior of C cells under the likeliest hyperparameters, and how it moves with them.
 
-    centre: (C,) logits of the curve. effect: (C or 1, U) logits that the nodes add. s: strengths,
-    (C, 1) if the same at all nodes, else (C, U); 0 where nothing moves. along, of_s: (C, R) how far
-    centre and log s move with each of R independent standard normals. of_tau, of_lapse: (R,) how
-    far the logs of these do. fixed: (C, U) each, alpha and beta of the Betas where they are not
-    s mu and s (1 - mu) alone, as something of them moves with no hyperparameter.
+    centre: (C,) logits of the curve. effect: (C or 1, U) logits that the components add. s:
+    strengths, (C, 1) if the same at all components, else (C, U); 0 where nothing moves. along,
+    of_s: (C, R) how far centre and log s move with each of R independent standard normals. of_tau,
+    of_lapse: (R,) how far the logs of these do. fixed: (C, U) each, alpha and beta of the Betas
+    where they are not s mu and s (1 - mu) alone, as something of them moves with no hyperparameter.
     """
 
     centre: Floats
@@ -69,14 +69,14 @@ class Slopes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shared:
-    """What of the nodes' prior is common to all groups.
+    """What of the components' prior is common to all groups.
 
-    A group's effect, on the axis of its nodes, is load . x plus its own: x are R independent
+    A group's effect, on the axis of its components, is load . x plus its own: x are R independent
     standard normals that all groups share, and its own part is normal with one of the standard
     deviations `own` exp(wider . x), each equally likely.
 
-    load: (G, R). own: (G, S), > 0. wider: (R,). axis: (U,) where the nodes are, the same for all
-    groups; nan for one that stands apart: what is shared says nothing of it.
+    load: (G, R). own: (G, S), > 0. wider: (R,). axis: (U,) where the components are, the same for
+    all groups; nan for one that stands apart: what is shared says nothing of it.
     slopes: how the cells move with what is shared, whose strata move apart.
     """
 
@@ -97,8 +97,8 @@ def effect_density(axis: Floats) -> Floats:
     return density
 
 
-def with_node_apart(shared: Shared) -> Shared:
-    """With a last node that stands apart from the others."""
+def with_component_apart(shared: Shared) -> Shared:
+    """With a last component that stands apart from the others."""
     return replace(shared, axis=np.append(shared.axis, np.nan))
 
 
@@ -107,7 +107,7 @@ def with_fixed(shared: Shared, alpha: Floats, beta: Floats) -> Shared:
 
     Args:
         alpha, beta: (C, U) of the Betas under the likeliest hyperparameters. U may be larger than
-            before: a node that stands apart is the last one, and all may be repeated.
+            before: a component that stands apart is the last one, and all may be repeated.
     """
     of, width = shared.slopes, shared.axis.size
     n = of.effect.shape[1]
@@ -121,12 +121,12 @@ def with_fixed(shared: Shared, alpha: Floats, beta: Floats) -> Shared:
     return replace(shared, slopes=slopes)
 
 
-def given_points(shared: Shared, node: Floats) -> Floats:
-    """(G, K, U) probabilities of the nodes given each of K points of what is shared.
+def given_points(shared: Shared, mixture: Floats) -> Floats:
+    """(G, K, U) probabilities of the components given each of K points of what is shared.
 
     Args:
-        node: (G or 1, U) the nodes' prior for all that is not known of what is shared; a whole
-            multiple of the axis' length, which is repeated.
+        mixture: (G or 1, U) the components' prior for all that is not known of what is shared; a
+            whole multiple of the axis' length, which is repeated.
     """
     on = np.isfinite(shared.axis)
     axis, along = np.where(on, shared.axis, 0.0), on.astype(np.float64)
@@ -143,7 +143,7 @@ def given_points(shared: Shared, node: Floats) -> Floats:
         density += one
     density /= effect_density(axis)
     density[..., ~on] = 1.0
-    blocks = node.reshape(len(node), 1, -1, axis.size)
+    blocks = mixture.reshape(len(mixture), 1, -1, axis.size)
     given = blocks * density[:, :, None]
     kept = (blocks @ along) / (given @ along)
     given *= np.where(on, kept[..., None], 1.0)

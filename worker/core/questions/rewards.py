@@ -73,7 +73,7 @@ def drawn_drop(b: Belief, theta: Floats) -> Floats:
     With M unlabelled items, S labels and pseudo-counts, and mean rate mu in the cell, the finite
     population's beta-binomial variance of the cell's count is M mu (1 - mu)(S + M)/(S + 1); the
     Beta's, for the infinite one, mu (1 - mu)/(S + 1). The "drop" is negative where the likely
-    outcome would be a surprise. With several nodes mu and S are their posterior means.
+    outcome would be a surprise. With several components mu and S are their posterior means.
 
     Args:
         theta: (C,) drawn rates of right answers.

@@ -28,9 +28,9 @@ def telling(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
     Identify: A is that the group lies on the wrong side of the boundary of the reported set; of a
     list with room to spare, that it does where too few of the others are on the right one.
     Compare: A is the region of each pair's difference; what the pairs of a group tell is added up.
-    A group's values are normal given its node, with their exact means and variances, and move
+    A group's values are normal given its component, with their exact means and variances, and move
     together by what groups share: of groups with few labels most of what may still be wrong lies in
-    nodes far out, which one normal would not have. The boundary is normal.
+    components far out, which one normal would not have. The boundary is normal.
 
     Source:
         Maximum mutual information of label and answer, as in entropy search (Hennig & Schuler
@@ -72,11 +72,11 @@ def _of_set(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
         times = matters / np.maximum(matters.sum(axis=0), 1)
         away = (times * gap).sum(axis=0)
         spread = (times * (gap - away) ** 2).sum(axis=0)
-    of_node = own[:, None] * (sign * known.given[0, groups] - mean[:, None])
+    of_component = own[:, None] * (sign * known.given[0, groups] - mean[:, None])
     within = own[:, None] ** 2 * np.maximum(known.given[1, groups], 0.0)
     # wrong is a value below the boundary; above it, for a group of the set
     side = np.where(is_in, -1.0, 1.0)
-    wrong, moved = _beyond(known.weight[groups], of_node, within, side, away, spread)
+    wrong, moved = _beyond(known.weight[groups], of_component, within, side, away, spread)
     wrong, moved = share * wrong, share * moved
     worth[groups] = (moved / (own * sd**2)) ** 2 / np.maximum(wrong * (1 - wrong), _LEAST)
     return worth
@@ -88,8 +88,8 @@ def _beyond(
     """(g,) P(a group's value lies beyond its boundary), and the covariance of value and that.
 
     Args:
-        weight, mean, variance: (g, U) of the nodes, and of the value given each. side: (g,) 1 if
-            beyond is below, -1 if it is above. away, spread: (g,) mean and variance of the
+        weight, mean, variance: (g, U) of the components, and of the value given each. side: (g,)
+            1 if beyond is below, -1 if it is above. away, spread: (g,) mean and variance of the
             boundary, on the scale of `mean`.
     """
     side = side[:, None]

@@ -40,7 +40,7 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
 
     Source:
         Variance drops as in Ji, Logan, Smyth & Steyvers (AAAI 2021), Table 1, here for finite
-        pools, cells and nodes.
+        pools, cells and components.
     """
     left = checked(belief, question, left, pending)
     if belief.judged is not None:
