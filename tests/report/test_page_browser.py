@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.machine import needs
 from tests.report.examples import EXAMPLES
-from tests.web.browser import browser, complaints, hosts, screenshot
+from tests.web.browser import browser, complaints, hosts, screenshot, visit
 from worker.report.page import write_report
 
 pytestmark = needs("browser")
@@ -65,7 +65,7 @@ def look(driver: webdriver.Chrome, page: Path, width: int = 1280, scheme: str = 
         {"media": "", "features": [{"name": "prefers-color-scheme", "value": scheme}]},
     )
     complaints(driver), hosts(driver)
-    driver.get(page.as_uri())
+    visit(driver, page.as_uri())
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -31,7 +31,7 @@ from worker.store.settings import Settings
 
 N_STEPS = 12
 # Of a turn that fills the queue.
-N_CALLS = 20
+N_CALLS = 19
 Small = tuple[Assessment, Header]
 
 

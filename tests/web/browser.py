@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.wait import WebDriverWait
 
+PATIENCE_S = 20
 SCREENS = Path(__file__).parents[2] / "build" / "screens"
 
 
@@ -27,11 +29,21 @@ def browser(profile: Path) -> Iterator[webdriver.Chrome]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    driver.set_page_load_timeout(20)
+    driver.set_page_load_timeout(PATIENCE_S)
     try:
         yield driver
     finally:
         driver.quit()
+
+
+def visit(driver: webdriver.Chrome, url: str) -> None:
+    """Open a page, and wait until it is laid out: Chromium 150's driver may say so before."""
+    driver.get(url)
+    is_there = (
+        "return location.href.startsWith(arguments[0]) && document.readyState === 'complete'"
+        " && document.body.offsetHeight > 0"
+    )
+    WebDriverWait(driver, PATIENCE_S).until(lambda now: now.execute_script(is_there, url))
 
 
 def complaints(driver: webdriver.Chrome) -> list[str]:

@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.machine import needs
-from tests.web.browser import browser, complaints, hosts, phone, screenshot
+from tests.web.browser import browser, complaints, hosts, phone, screenshot, visit
 from tests.web.site import TOKEN, Begun, begin, dashboard, forget
 from worker.report.making import make_now
 from worker.service.context import Context
@@ -44,7 +44,7 @@ def is_live(driver: webdriver.Chrome) -> bool:
 
 
 def sign_in(driver: webdriver.Chrome, url: str, assessment: str) -> None:
-    driver.get(f"{url}/login?next=/a/{assessment}")
+    visit(driver, f"{url}/login?next=/a/{assessment}")
     driver.find_element(By.ID, "token").send_keys(TOKEN, Keys.ENTER)
     wait(driver, lambda: driver.current_url.endswith(f"/a/{assessment}"))
 
@@ -52,7 +52,7 @@ def sign_in(driver: webdriver.Chrome, url: str, assessment: str) -> None:
 def test_the_page_updates_by_itself_within_two_seconds_of_a_label(
     chromium: webdriver.Chrome, url: str, begun: Begun
 ) -> None:
-    chromium.get(f"{url}/a/{begun.id}")
+    visit(chromium, f"{url}/a/{begun.id}")
     wait(chromium, lambda: is_live(chromium))
     assert text(chromium, "labels") == "0"
     chromium.execute_script("window.isTheSamePage = true; document.querySelector('a').focus()")
@@ -63,7 +63,7 @@ def test_the_page_updates_by_itself_within_two_seconds_of_a_label(
     assert hosts(chromium) == {"127.0.0.1"}
     assert complaints(chromium) == []
     screenshot(chromium, "dashboard-one")
-    chromium.get(url)
+    visit(chromium, url)
     wait(chromium, lambda: is_live(chromium))
     screenshot(chromium, "dashboard-all")
     assert complaints(chromium) == []
@@ -125,7 +125,7 @@ def test_one_pauses_resumes_and_stops_with_the_keyboard_alone(
 def test_without_signing_in_there_is_no_button(
     chromium: webdriver.Chrome, url: str, begun: Begun
 ) -> None:
-    chromium.get(f"{url}/a/{begun.id}")
+    visit(chromium, f"{url}/a/{begun.id}")
     assert not chromium.find_elements(By.CSS_SELECTOR, "#steer button")
     assert "Sign in" in text(chromium, "steer")
 
@@ -135,7 +135,7 @@ def test_it_says_that_the_connection_is_lost_and_comes_back(
 ) -> None:
     with ExitStack() as later:
         with dashboard(context) as url:
-            chromium.get(f"{url}/a/{begun.id}")
+            visit(chromium, f"{url}/a/{begun.id}")
             wait(chromium, lambda: is_live(chromium))
         wait(chromium, lambda: "Connection lost" in text(chromium, "connection"))
         screenshot(chromium, "dashboard-lost")
@@ -145,7 +145,7 @@ def test_it_says_that_the_connection_is_lost_and_comes_back(
 
 
 def test_a_hidden_tab_asks_for_nothing(chromium: webdriver.Chrome, url: str, begun: Begun) -> None:
-    chromium.get(f"{url}/a/{begun.id}")
+    visit(chromium, f"{url}/a/{begun.id}")
     wait(chromium, lambda: is_live(chromium))
     chromium.execute_script(
         "Object.defineProperty(document, 'hidden', {value: true, configurable: true});"
@@ -171,7 +171,7 @@ def test_it_fits_a_phone_with_whatever_names(
         odd.label()
         phone(chromium)
         for name, path in (("one", f"/a/{odd.id}"), ("all", "/"), ("login", "/login")):
-            chromium.get(url + path)
+            visit(chromium, url + path)
             wide = chromium.execute_script("return document.documentElement.scrollWidth")
             assert wide <= 375, f"{path} is {wide} wide"
             screenshot(chromium, f"dashboard-phone-{name}")
@@ -187,7 +187,7 @@ def test_dark_is_readable(tmp_path: Path, url: str, begun: Begun) -> None:
             "Emulation.setEmulatedMedia",
             {"features": [{"name": "prefers-color-scheme", "value": "dark"}]},
         )
-        driver.get(f"{url}/a/{begun.id}")
+        visit(driver, f"{url}/a/{begun.id}")
         back = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
         assert back == "rgb(21, 24, 26)"
         screenshot(driver, "dashboard-dark")
@@ -198,7 +198,7 @@ def test_a_report_opened_from_the_dashboard_has_its_style_and_sorts_its_tables(
 ) -> None:
     begun.label()
     make_now(begun.context, begun.id)
-    chromium.get(f"{url}/a/{begun.id}")
+    visit(chromium, f"{url}/a/{begun.id}")
     chromium.find_element(By.CSS_SELECTOR, "#reports li a").click()
     wait(chromium, lambda: chromium.find_elements(By.CSS_SELECTOR, "svg"))
     font = chromium.execute_script("return getComputedStyle(document.querySelector('h1')).fontSize")
