@@ -26,7 +26,7 @@ from tests.bench.paper.data import Ints, Pool, folder, load
 from worker.assessment import Assessment, assess, continuing
 from worker.core.drift.history import believed_share, full_worth
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.counts import DistributionCache
+from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.summary import interval
 from worker.findings.changing import changed_since
 from worker.plan import load_plan
@@ -157,7 +157,7 @@ def fixed() -> Iterator[None]:
         patch.object(continuing, "drift", worth),
         patch.object(continuing, "no_rate", worth),
         patch.object(continuing, "believed_share", ones),
-        patch.object(continuing, "_fits", DistributionCache(1 << 22)),
+        patch.object(continuing, "_fits", BoundedCache(1 << 22)),
     ):
         yield
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from worker.core.posterior.counts import (
     CountDistribution,
-    DistributionCache,
+    BoundedCache,
     beta_binomial,
     beta_binomials,
     convolve,
@@ -82,7 +82,7 @@ def test_the_cache_keeps_its_bound_and_drops_what_was_unused_for_longest():
     def distribution(n: int) -> CountDistribution:
         return CountDistribution(np.ones(n), np.ones(n + 1), 0, n - 1)
 
-    cache = DistributionCache(max_floats=50)
+    cache = BoundedCache(max_floats=50)
     first, second, third = (((i, 1.0, 1.0),) for i in (1, 2, 3))
     cache.put(first, distribution(10), 21)
     cache.put(second, distribution(10), 21)
@@ -94,7 +94,7 @@ def test_the_cache_keeps_its_bound_and_drops_what_was_unused_for_longest():
 
 
 def test_the_cache_keeps_the_latest_of_what_has_the_same_name():
-    cache = DistributionCache(max_floats=50)
+    cache = BoundedCache(max_floats=50)
     cache.put("pairs", "old", 40)
     cache.put("pairs", "new", 30)
     assert cache.get("pairs") == "new"
@@ -102,7 +102,7 @@ def test_the_cache_keeps_the_latest_of_what_has_the_same_name():
 
 
 def test_what_is_larger_than_the_cache_is_not_kept():
-    cache = DistributionCache(max_floats=50)
+    cache = BoundedCache(max_floats=50)
     cache.put("distributions", "large", 60)
     assert cache.get("distributions") is None
     assert cache.n_floats == 0

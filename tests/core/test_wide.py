@@ -43,7 +43,7 @@ def emptied(b: Belief, g: int) -> Belief:
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(distributions, "_distributions", distributions.DistributionCache(1 << 23))
+    monkeypatch.setattr(distributions, "_distributions", distributions.BoundedCache(1 << 23))
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "bias"])
@@ -52,7 +52,7 @@ def test_distributions_worked_out_together_are_those_worked_out_alone(metric, mo
     filled = np.flatnonzero(group_size(b)).tolist()
     assert len(filled) > distributions._MANY
     together = distributions_of_groups(b, filled)
-    monkeypatch.setattr(distributions, "_distributions", distributions.DistributionCache(1 << 23))
+    monkeypatch.setattr(distributions, "_distributions", distributions.BoundedCache(1 << 23))
 
     for g, distribution in zip(filled, together, strict=True):
         alone = distribution_of_group(b, g)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from worker.assessment.outcomes import Outcomes
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.calibration_prior import shared_prior, with_calibrated
-from worker.core.posterior.counts import DistributionCache
+from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.metrics import Errors
 from worker.core.posterior.supposing import with_prior
 from worker.core.prior import empirical, priors, siblings
@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 # on average: so its accuracy is expected between .3 and .99, and most of it is learnt.
 _WITHOUT_SCORES = 2.0
 # A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
-_fits = DistributionCache(1 << 22)
+_fits = BoundedCache(1 << 22)
 
 
 def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:

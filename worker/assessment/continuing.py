@@ -21,7 +21,7 @@ from worker.core.drift.history import (
     with_history,
 )
 from worker.core.posterior.belief import Belief, replaced
-from worker.core.posterior.counts import DistributionCache
+from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.supposing import with_prior, with_tally
 from worker.core.prior import empirical
 from worker.core.prior.continuing import fit_continued, log_evidence
@@ -33,7 +33,7 @@ from worker.pool import Pool
 Ints = NDArray[np.int64]
 
 # A fit takes some tenths of a second, and a stage of the schedule sees many turns.
-_fits = DistributionCache(1 << 23)
+_fits = BoundedCache(1 << 23)
 _N_PLAUSIBLE = 40  # hyperparameters that what a pool's new labels are held against is averaged over
 
 

@@ -13,14 +13,14 @@ from worker.assessment.outcomes import count, n_labelled
 from worker.assessment.resolving import Resolved, is_plain, resolve, until
 from worker.assessment.single import Single
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.counts import DistributionCache
+from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.mixing import with_variants
 from worker.core.posterior.supposing import retallied
 from worker.core.stopping.schedule import fitted_at, stage
 from worker.store.rules import Rules
 
 # What votes came to: an inference takes some tenths of a second, and a turn looks three times.
-_resolved = DistributionCache(1 << 23)
+_resolved = BoundedCache(1 << 23)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

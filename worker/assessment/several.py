@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from worker.assessment.offered import Offered, offered
 from worker.assessment.outcomes import Counts, Outcomes, count
 from worker.core.posterior.belief import Belief, replaced
-from worker.core.posterior.counts import DistributionCache
+from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.pooling import pooled
 from worker.core.posterior.supposing import retallied, with_prior
 from worker.core.posterior.views import (
@@ -49,7 +49,7 @@ NO_DIFFERENCE = "no difference"
 # right, it may be three times as much (`make calibration`, ten points in a hundred).
 _APART = (0.0, 3.0)
 
-_fits = DistributionCache(1 << 22)
+_fits = BoundedCache(1 << 22)
 
 
 @dataclass(frozen=True, slots=True)

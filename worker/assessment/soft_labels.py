@@ -16,7 +16,7 @@ from worker.assessment.kind import Ints, OneModel
 from worker.assessment.outcomes import metric_of
 from worker.assessment.resolving import until
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.counts import DistributionCache
+from worker.core.posterior.counts import BoundedCache
 from worker.core.questions.question import Question
 from worker.core.soft_labels.known import Ballots, Gauge, Known, known, measured_by
 from worker.core.soft_labels.terrain import Terrain, expected_measure, terrain
@@ -30,7 +30,7 @@ from worker.store.tally import read_tally_key
 _STREAM = 6  # of the plan's seed
 _MISFIT_OF_DIVERGENCE = 0.25
 # A belief takes some tenths of a second, and a turn asks for the same one several times.
-_known = DistributionCache(1 << 23)
+_known = BoundedCache(1 << 23)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from worker.core.drift.change import Change, change
 from worker.core.drift.history import believed_share
 from worker.core.drift.shift import Cells, stories
 from worker.core.posterior.belief import Belief, group_labelled, group_size
-from worker.core.posterior.counts import DistributionCache
+from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.mixing import likeliest
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import interval, mean, whole
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 _EPSILON = 0.05  # where the plan names no difference that matters
 _LEAST_LABELS = 30  # of each assessment, to tell one kind of shift from another
 # A turn, a status and a report ask for the same one, which takes some tenths of a second.
-_kept = DistributionCache(1 << 20)
+_kept = BoundedCache(1 << 20)
 
 
 def continuation(work: Assessment, belief: Belief, tally: Mapping[str, int]) -> Continuation | None:

@@ -262,7 +262,7 @@ def distribution_of(cells: tuple[Cell, ...]) -> CountDistribution:
     return distribution_of_masses(pmf)
 
 
-class DistributionCache:
+class BoundedCache:
     """The most recently used distributions, as many as fit into `max_floats` numbers.
 
     A bound on entries would not do: a distribution has as many numbers as its group has items.

@@ -11,7 +11,7 @@ from worker.core.posterior.belief import Belief, Counts, cells_of, group_size, s
 from worker.core.posterior.coarse import LARGEST_EXACT, coarse_distribution, step_of
 from worker.core.posterior.counts import (
     CountDistribution,
-    DistributionCache,
+    BoundedCache,
     distribution_of,
     mixed_distribution,
     mixed_distributions,
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 N_DRAWS = 2000
 _MANY = 1000
 _KEPT_FLOATS = 1 << 23  # 64 MiB; a pool of a million items takes a quarter of it
-_distributions = DistributionCache(_KEPT_FLOATS)
+_distributions = BoundedCache(_KEPT_FLOATS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

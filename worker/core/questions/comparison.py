@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, group_size, unlabelled
-from worker.core.posterior.counts import DistributionCache
+from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.distributions import distributions_after
 from worker.core.posterior.joint import correlations
 from worker.core.posterior.marginals import Marginal
@@ -23,7 +23,7 @@ Pairs = tuple[tuple[int, int], ...]
 
 # The distributions by which pairs were compared last, and what came of it: a label changes one
 # group's distribution.
-_last = DistributionCache(1 << 22)
+_last = BoundedCache(1 << 22)
 
 
 def region(b: Belief, g1: int, g2: int, epsilon: float) -> Region:
