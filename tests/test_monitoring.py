@@ -16,7 +16,7 @@ from worker.service.embedded import server
 from worker.store import ValkeyLedger
 from worker.store.settings import Settings
 from worker.web.metrics import exposition
-from worker.web.sight import Sight
+from worker.web.status_cache import StatusCache
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 BOARD: dict[str, Any] = json.loads((DEPLOY / "grafana-dashboard.json").read_text(encoding="utf-8"))
@@ -42,7 +42,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         _, header = small_assessment(folder / "small", "{budget: 6}")
         ValkeyLedger(context.state, "small").begin(replace(header, assessment="small"))
         context.enter("small")
-        text, _ = exposition(Sight(context))
+        text, _ = exposition(StatusCache(context))
         context.close()
     return {
         family.name: {family.name + suffix for suffix in SAMPLES[family.type]}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.bench.measuring import line, say
 from tests.bench.paper.cases import of_run, opened, order_of, prepared
 from tests.bench.paper.data import load
-from worker.core.reliability.curve import curve_of, places, right_answers, true_curve
+from worker.core.reliability.curve import curve_of, right_answers, score_grid, true_curve
 from worker.core.strategies import STRATEGIES
 from worker.findings.item_classes import Answered
 from worker.report.reliability import against_scores
@@ -59,7 +59,7 @@ def run() -> None:
 def _held(
     score: Floats, group: NDArray[np.int64], rows: NDArray[np.int64], right: NDArray[np.bool_]
 ) -> Held:
-    at = places(score)
+    at = score_grid(score)
     rng = np.random.default_rng(1)
     found = curve_of(at, right_answers(at, group, rows, right[rows][None], rng))
     curve, ece = true_curve(at, right)

@@ -9,8 +9,8 @@ from tests.bench.measuring import line, say
 from tests.bench.paper.data import folder
 from tests.core.soft_labels.people import Pool, narrowest, replay
 from tests.core.soft_labels.people import subjective as broad
-from worker.assessment.soft_labels import gauge_of
-from worker.core.soft_labels.known import Gauge
+from worker.assessment.soft_labels import distance_measure
+from worker.core.soft_labels.known import DistanceMeasure
 
 REPLAYS, STRATA = 40, 16
 N_ITEMS, N_CLASSES = 10_000, 10
@@ -34,16 +34,16 @@ def run() -> None:
         for measure in ("l2", "kl"):
             for votes in (5, 10, 20):
                 for n in (100, 300, 1000):
-                    found = coverage(of, gauge_of(measure), n, votes)
+                    found = coverage(of, distance_measure(measure), n, votes)
                     line(f"{name}, {measure}, {votes} votes on each of {n:,}", found, "80%, 95%")
 
 
-def coverage(pool: Pool, gauge: Gauge, n: int, votes: int) -> str:
+def coverage(pool: Pool, distance: DistanceMeasure, n: int, votes: int) -> str:
     """Carry assessments to so many items, and hold their intervals against all items' mean."""
-    land, truth = pool.land(gauge), float(pool.truth(gauge).mean())
+    design, truth = pool.design(distance), float(pool.truth(distance).mean())
     hits, errors, widths = dict.fromkeys(LEVELS, 0), list[float](), list[float]()
     for seed in range(REPLAYS):
-        draws = replay(pool, land, n, votes, seed, batch=-(-n // 3), gauge=gauge)
+        draws = replay(pool, design, n, votes, seed, batch=-(-n // 3), distance=distance)
         for level in LEVELS:
             low, high = narrowest(draws, level)
             hits[level] += low <= truth <= high
@@ -56,11 +56,11 @@ def coverage(pool: Pool, gauge: Gauge, n: int, votes: int) -> str:
 
 def _seconds(pool: Pool, n: int) -> float:
     """Processor time, the best of three."""
-    rng, land = np.random.default_rng(0), pool.land()
-    ballots = pool.ballots(rng.choice(N_ITEMS, n, replace=False), 5, rng)
+    rng, design = np.random.default_rng(0), pool.design()
+    vote_counts = pool.vote_counts(rng.choice(N_ITEMS, n, replace=False), 5, rng)
     took = []
     for _ in range(3):
         began = time.process_time()
-        pool.known(ballots, land=land)
+        pool.known(vote_counts, design=design)
         took.append(time.process_time() - began)
     return min(took)

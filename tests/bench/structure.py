@@ -14,7 +14,7 @@ from tests.bench.measuring import line, say
 from tests.bench.paper.cases import of_run, opened, order_of, planned
 from tests.bench.paper.data import folder, load, superclass_of_class
 from worker.core.posterior.summary import interval, mean
-from worker.core.reliability.curve import places, right_answers
+from worker.core.reliability.curve import right_answers, score_grid
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.replay import labels, replay
 from worker.simulate.truths import true_values
@@ -61,7 +61,7 @@ def _sites() -> None:
             site, right = superclass_of_class()[group] % 4, outcome == 0
             size = np.bincount(site)
             truth = np.bincount(site, right) / size
-            at = places(work.pool.score.astype(np.float64))
+            at = score_grid(work.pool.score.astype(np.float64))
             for n in AT:
                 rng = np.random.default_rng(1)
                 own = rows[:n]

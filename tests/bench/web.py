@@ -26,7 +26,7 @@ from worker.store import ValkeyLedger
 from worker.store.settings import Settings
 from worker.web.app import website
 from worker.web.security import gate
-from worker.web.sight import Sight
+from worker.web.status_cache import StatusCache
 
 GROUPS, ITEMS, EVENTS = 100, 10_000, 300
 READERS, REQUESTS, LIVE = 20, 40, 50
@@ -100,7 +100,7 @@ def _dashboard(home: Path, url: str) -> Iterator[str]:
 def _serve(home: Path, url: str, port: int) -> None:
     context = Context(Settings(home, None, None), url, is_patient=False)
     app = website(
-        Sight(context),
+        StatusCache(context),
         gate("127.0.0.1", None, {}),
         receiver("bench", context.wake),
         lambda: running.should_exit,

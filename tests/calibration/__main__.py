@@ -1,6 +1,6 @@
 """Try every number that is published: `python -m tests.calibration [--short] [--runs N] ...`.
 
-Rows that fail are printed first, then the means; the page has them all. Ends with 1 if anything
+Rows that fail are printed first, then the means; the page has them all. Bounds with 1 if anything
 fails.
 """
 

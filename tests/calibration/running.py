@@ -17,7 +17,7 @@ from tests.calibration.made import Floats, Ints, Made, Truth, made, made_of_two
 from tests.calibration.statistics import Revealed, of_report
 from tests.calibration.ways import Way, plan_of
 from worker.assessment import Assessment, assess
-from worker.core.confidence_sequences.guarantee import Guard
+from worker.core.confidence_sequences.guarantee import ConfidenceSequence
 from worker.core.posterior.drawing import draw_cells
 from worker.core.stopping.schedule import is_look
 from worker.plan import load_plan
@@ -162,7 +162,7 @@ def run(
         for log in logs.values():
             if log.stop is None:
                 log.take(n, revealed.belief)
-        if n in at or (work.guard is not None and is_look(n)):
+        if n in at or (work.confidence_sequence is not None and is_look(n)):
             state = Found(work, revealed.belief, truth)
             if n in at:
                 found |= {(name, n): of for name, of in held(state).items()}
@@ -215,9 +215,13 @@ def _claiming(work: Assessment, level: float) -> Assessment:
     if work.rule.confidence is None:
         return work
     rule = replace(work.rule, confidence=level)
-    if work.guard is None:
+    if work.confidence_sequence is None:
         return replace(work, rule=rule)
-    return replace(work, rule=rule, guard=Guard(work.guard.forecast, 1 - level))
+    return replace(
+        work,
+        rule=rule,
+        confidence_sequence=ConfidenceSequence(work.confidence_sequence.forecast, 1 - level),
+    )
 
 
 def _at_all_times(before: Held | None, state: Found) -> Held | None:

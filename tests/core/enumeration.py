@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from worker.core.posterior.belief import Belief
+from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.metrics import Errors, Metric
-from worker.core.posterior.supposing import labelled
 
 N_QUADRATURE = 6
 

@@ -10,10 +10,10 @@ from tests.core.scored import at_once, at_stop, first, followed, laid_out, made
 from worker.core.posterior import calibration_prior
 from worker.core.posterior.belief import Belief, group_share
 from worker.core.posterior.calibration_prior import shared_prior, with_calibrated
+from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import draws, interval, whole
-from worker.core.posterior.supposing import with_prior
 from worker.core.prior.empirical import prior_of
 from worker.core.prior.hyperparameters import Hyperparameters, Scores
 from worker.core.questions.rewards import squared_error

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from worker.core.posterior.belief import Belief, group_size, unlabelled
+from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.summary import mean
-from worker.core.posterior.supposing import labelled
 from worker.core.prior.empirical import prior_of
 from worker.core.prior.hyperparameters import Hyperparameters, Scores
 from worker.core.prior.priors import uniform

@@ -11,10 +11,10 @@ from scipy import integrate, stats
 from tests.core.enumeration import beliefs, made
 from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.drawing import draw
+from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import atoms_of
-from worker.core.posterior.supposing import labelled
 from worker.core.questions.comparison import lookahead, pairs_asked, region, regions
 from worker.core.questions.question import Question
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from worker.core.posterior.counts import (
-    CountDistribution,
     BoundedCache,
+    CountDistribution,
     beta_binomial,
     beta_binomials,
     convolve,

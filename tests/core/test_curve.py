@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from worker.core.reliability.curve import curve_of, places, right_answers, true_curve
+from worker.core.reliability.curve import curve_of, right_answers, score_grid, true_curve
 from worker.core.reliability.logistic import Labels, _peak, design
 
 
@@ -23,8 +23,8 @@ def pool(seed: int, n: int = 2000, n_groups: int = 12):
 def test_a_classifier_that_is_right_as_often_as_it_says_has_the_diagonal():
     score = np.repeat(np.linspace(0.05, 0.95, 19), 1000)
     right = np.concatenate([np.arange(1000) < round(1000 * s) for s in np.linspace(0.05, 0.95, 19)])
-    curve, ece = true_curve(places(score), right)
-    assert curve == pytest.approx(places(score).score, abs=1e-9)
+    curve, ece = true_curve(score_grid(score), right)
+    assert curve == pytest.approx(score_grid(score).score, abs=1e-9)
     assert ece == pytest.approx(0, abs=1e-9)
 
 
@@ -33,15 +33,15 @@ def test_a_constant_overconfidence_is_found_as_it_is_also_at_the_ends():
     right = np.concatenate(
         [np.arange(1000) < round(1000 * (s - 0.2)) for s in np.linspace(0.3, 0.95, 14)]
     )
-    curve, ece = true_curve(places(score), right)
-    assert curve == pytest.approx(places(score).score - 0.2, abs=1e-9)
+    curve, ece = true_curve(score_grid(score), right)
+    assert curve == pytest.approx(score_grid(score).score - 0.2, abs=1e-9)
     assert ece == pytest.approx(0.2, abs=1e-9)
 
 
 def test_places_end_at_the_bounds_and_hold_every_item_once():
     score, *_ = pool(1)
     bounds = np.arange(1, 10) / 10
-    at = places(score, bounds)
+    at = score_grid(score, bounds)
     assert at.items.sum() == score.size
     assert (np.diff(at.score) > 0).all()
     low = np.full(at.items.size, 2.0)
@@ -56,7 +56,7 @@ def test_places_end_at_the_bounds_and_hold_every_item_once():
 
 def test_once_all_is_labelled_nothing_is_left_to_believe():
     score, group, right, rng = pool(2, 500)
-    at = places(score)
+    at = score_grid(score)
     drawn = right_answers(at, group, np.arange(500), right[None], rng, 40)
     found, (curve, ece) = curve_of(at, drawn), true_curve(at, right)
     assert found.low == pytest.approx(curve)
@@ -69,7 +69,7 @@ def test_few_labels_give_a_wide_band_inside_0_and_1(n_labels):
     score, group, right, rng = pool(3)
     rows = rng.choice(score.size, n_labels, replace=False)
     found = curve_of(
-        at := places(score), right_answers(at, group, rows, right[rows][None], rng, 200)
+        at := score_grid(score), right_answers(at, group, rows, right[rows][None], rng, 200)
     )
     assert ((found.low >= 0) & (found.high <= 1) & (found.low <= found.high)).all()
     assert np.average(found.high - found.low, weights=found.items) > 0.2
@@ -81,7 +81,7 @@ def test_few_items_at_each_score_are_completed_without_bias():
     for seed in range(40):
         score, group, right, rng = pool(300 + seed, 300, 3)
         rows = rng.choice(300, 210, replace=False)
-        drawn = right_answers(places(score), group, rows, right[rows][None], rng, 100)
+        drawn = right_answers(score_grid(score), group, rows, right[rows][None], rng, 100)
         off.append(drawn.sum(axis=1).mean() / 300 - right.mean())
     assert abs(np.mean(off)) <= 3 * np.std(off) / np.sqrt(len(off))
 
@@ -95,7 +95,13 @@ def test_labels_that_tell_nothing_of_others_count_for_themselves_alone():
     sums = np.zeros(600, dtype=np.int64)
     drawn = [
         right_answers(
-            places(score), group, rows, told[None], np.random.default_rng(1), by=sums, tells=tells
+            score_grid(score),
+            group,
+            rows,
+            told[None],
+            np.random.default_rng(1),
+            by=sums,
+            tells=tells,
         )
         for told in (one, other)
     ]
@@ -104,7 +110,7 @@ def test_labels_that_tell_nothing_of_others_count_for_themselves_alone():
 
 def test_equal_scores_are_one_place():
     score, right = np.full(50, 0.8), np.arange(50) < 30
-    at = places(score)
+    at = score_grid(score)
     found = curve_of(
         at,
         right_answers(
@@ -118,7 +124,7 @@ def test_equal_scores_are_one_place():
 def test_doubt_about_labels_widens_the_band():
     score, group, right, _ = pool(4)
     rows = np.random.default_rng(0).choice(score.size, 300, replace=False)
-    at = places(score)
+    at = score_grid(score)
     other = right[rows].copy()
     other[:150] = ~other[:150]
     sure = curve_of(at, right_answers(at, group, rows, right[rows][None], np.random.default_rng(1)))
@@ -135,14 +141,14 @@ def test_groups_count_by_their_items_and_not_by_their_labels():
     score, group = rng.uniform(0.6, 0.9, 2000), np.repeat([0, 1], 1000)
     right = group == 1
     rows = np.concatenate([np.arange(300), np.arange(1000, 1040)])
-    at = places(score)
+    at = score_grid(score)
     found = curve_of(at, right_answers(at, group, rows, right[rows][None], rng))
     assert np.average(found.mean, weights=found.items) == pytest.approx(0.5, abs=0.06)
 
 
 def test_the_peak_is_where_the_density_is_largest():
     score, group, right, rng = pool(6, 300, 4)
-    at = places(score)
+    at = score_grid(score)
     about = design(at.at, at.logit, at.items, np.zeros(4))
     rows = rng.choice(300, 80, replace=False)
     labels = Labels(at.of_item[rows], group[rows], right[rows].astype(float), np.ones(80))
@@ -169,7 +175,7 @@ def test_many_groups_without_labels_share_levels_and_say_the_same():
     score, group = rng.beta(4, 1.2, n), rng.integers(0, 1500, n)
     right = rng.random(n) < score
     rows = rng.choice(n, 200, replace=False)
-    at = places(score)
+    at = score_grid(score)
     many = curve_of(at, right_answers(at, group, rows, right[rows][None], rng))
     few = curve_of(at, right_answers(at, group % 150, rows, right[rows][None], rng))
     assert np.abs(many.mean - few.mean).mean() < 0.03
@@ -192,7 +198,7 @@ def test_the_band_holds_the_pools_curve(is_even):
             rows = np.concatenate([rows, order[100:][is_worst][:200]])
         else:
             rows = order[:300]
-        at = places(score)
+        at = score_grid(score)
         found = curve_of(at, right_answers(at, group, rows, right[rows][None], rng))
         curve, ece = true_curve(at, right)
         inside = (found.low <= curve) & (curve <= found.high)

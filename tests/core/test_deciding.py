@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from worker.core.posterior.belief import Belief, by_group, unlabelled
+from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.moments import moments
-from worker.core.posterior.supposing import labelled
 from worker.core.questions.comparison import region
 from worker.core.questions.question import Question
 from worker.core.strategies.deciding import telling

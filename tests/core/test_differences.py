@@ -11,11 +11,11 @@ from scipy import special
 from tests.core.enumeration import compositions, dirichlet_multinomial
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.differences import CLOSENESS
+from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.pooling import pooled
 from worker.core.posterior.summary import atoms_of, mean, variance
-from worker.core.posterior.supposing import labelled
 
 PRIOR = 1.0  # pseudo-counts of a group, as a comparison of models has by default
 

@@ -10,6 +10,7 @@ from tests.core.enumeration import beliefs, exact_atoms, made, mean_and_variance
 from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.counts import distribution_of
 from worker.core.posterior.drawing import draw, draw_cells
+from worker.core.posterior.hypothetical import labelled, with_prior
 from worker.core.posterior.marginals import BetaMarginal, FiniteMarginal, SampledMarginal
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
@@ -21,7 +22,6 @@ from worker.core.posterior.summary import (
     mean,
     variance,
 )
-from worker.core.posterior.supposing import labelled, with_prior
 from worker.core.questions.ranking import set_confidence
 from worker.core.questions.rewards import squared_error
 

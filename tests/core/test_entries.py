@@ -11,10 +11,10 @@ from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.drawing import dirichlets
 from worker.core.posterior.entries import confusion_interval
+from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import interval
-from worker.core.posterior.supposing import labelled
 
 MATRIX = Metric("confusion")
 TAILS = np.array([0.025, 0.975])

@@ -12,18 +12,18 @@ from scipy import special, stats
 
 from worker.core.confidence_sequences.bands import forecast
 from worker.core.confidence_sequences.guarantee import (
-    Guard,
+    ConfidenceSequence,
+    alpha_split,
     differences,
     ends,
     is_decided,
     is_identified,
-    misses,
     region_of,
     width,
 )
 from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.metrics import Metric
-from worker.core.posterior.supposing import labelled
 from worker.core.questions.question import Question
 from worker.core.questions.ranking import mrr, ranking
 from worker.core.strategies import NothingLeft
@@ -50,8 +50,8 @@ def belief(size, right, wrong, group=None, **more):
     return Belief(group, *columns, ones, ones, int(group.max()) + 1, **more)
 
 
-def guard(b, miss=0.05):
-    return Guard(forecast(np.full(b.group.size, 1.0)), miss)
+def sequence(b, miss=0.05):
+    return ConfidenceSequence(forecast(np.full(b.group.size, 1.0)), miss)
 
 
 def nothing(b):
@@ -60,14 +60,14 @@ def nothing(b):
 
 def ends_of(b, question=QUESTIONS["lowest"], unknown=None, miss=0.05):
     unknown = nothing(b) if unknown is None else np.array(unknown)
-    return ends(b, unknown, guard(b, miss), *misses(b, question, miss))
+    return ends(b, unknown, sequence(b, miss), *alpha_split(b, question, miss))
 
 
 def choose(b, question, left=None, pending=None, lost=None, seed=0, on=None):
     pending, lost = (nothing(b) if n is None else np.array(n) for n in (pending, lost))
     left = unlabelled(b) - pending - lost if left is None else np.array(left)
     rng = np.random.default_rng(seed)
-    return blocking(b, question, left, pending, rng, guard=on or guard(b))
+    return blocking(b, question, left, pending, rng, sequence=on or sequence(b))
 
 
 def test_a_finding_is_claimed_when_no_truth_that_is_left_contradicts_it():
@@ -93,18 +93,21 @@ def test_equal_groups_and_groups_within_the_tolerance_may_be_claimed():
 def test_the_highest_groups_are_the_lowest_of_the_wrong_answers():
     b = belief([90, 90, 90], [10, 40, 4], [50, 4, 30])
     other = belief([90, 90, 90], [50, 4, 30], [10, 40, 4])
-    flipped = Guard(forecast(np.zeros(3)), 0.05)
+    flipped = ConfidenceSequence(forecast(np.zeros(3)), 0.05)
     # a forecast that is the same for right and wrong
     alpha = np.full((3, 1), 2.0)
     even = replace(
         flipped.forecast,
         alpha=alpha, beta=alpha, log_weight=np.zeros(1), log_norm=special.betaln(alpha, alpha),
     )  # fmt: skip
-    even_guard = Guard(even, 0.05)
+    even_sequence = ConfidenceSequence(even, 0.05)
     question = Question("identify", which="highest", top=2)
-    found = ends(b, nothing(b), even_guard, *misses(b, question, 0.05))
+    found = ends(b, nothing(b), even_sequence, *alpha_split(b, question, 0.05))
     back = ends(
-        other, nothing(b), even_guard, *misses(other, replace(question, which="lowest"), 0.05)
+        other,
+        nothing(b),
+        even_sequence,
+        *alpha_split(other, replace(question, which="lowest"), 0.05),
     )
     assert found.low == pytest.approx(1 - back.high)
     assert found.high == pytest.approx(1 - back.low)
@@ -122,7 +125,7 @@ def test_regions_hold_whole_intervals_only():
 
 def test_differences_of_exhausted_groups_are_certain_and_turn_with_the_pair():
     b = belief([50, 40, 60], [10, 38, 20], [40, 2, 10])
-    found = differences(b, nothing(b), guard(b), [(0, 1), (0, 2), (2, 0)], 0.05)
+    found = differences(b, nothing(b), sequence(b), [(0, 1), (0, 2), (2, 0)], 0.05)
     assert found[0] == pytest.approx([0.2 - 0.95] * 2)
     assert found[1] == pytest.approx(-found[2][::-1])
     assert found[1][0] < found[1][1]
@@ -132,12 +135,12 @@ def test_bias_is_the_score_less_the_accuracy():
     score = np.array([0.8, 0.9, 0.7])
     b = belief([50, 40, 60], [10, 38, 20], [20, 2, 10])
     biased = replace(b, metric=Metric("bias", score=score))
-    plain, found = (ends(one, nothing(b), guard(b), 0.01, 0.01) for one in (b, biased))
+    plain, found = (ends(one, nothing(b), sequence(b), 0.01, 0.01) for one in (b, biased))
     assert found.low == pytest.approx(score - plain.high)
     assert found.high == pytest.approx(score - plain.low)
     pair = [(0, 1)]
-    of_bias = differences(biased, nothing(b), guard(b), pair, 0.05)
-    of_accuracy = differences(b, nothing(b), guard(b), pair, 0.05)
+    of_bias = differences(biased, nothing(b), sequence(b), pair, 0.05)
+    of_accuracy = differences(b, nothing(b), sequence(b), pair, 0.05)
     assert of_bias == pytest.approx((score[0] - score[1]) - of_accuracy[:, ::-1])
 
 
@@ -146,7 +149,7 @@ def test_a_calibration_error_is_bounded_by_its_bins():
     columns = [60, 40, 50, 50], [30, 20, 20, 35], [30, 20, 10, 15], [0, 0, 1, 1]
     metric = Metric("ece", score=score, unit=np.array([0, 1, 0, 1]))
     b = belief(*columns, metric=metric)
-    found = ends(b, nothing(b), guard(b), 0.05, 0.05)
+    found = ends(b, nothing(b), sequence(b), 0.05, 0.05)
     assert found.low[0] == found.high[0] == pytest.approx(0.6 * 0 + 0.4 * 0.4)
     assert found.low[1] < 0.5 * abs(20 / 30 - 0.7) < found.high[1]
     assert width(b, found) == pytest.approx(found.high[1] - found.low[1])
@@ -200,13 +203,13 @@ def test_a_choice_does_not_tell_for_how_long_the_process_has_been_running(asked)
     rng = np.random.default_rng(0)
     size, rate = rng.integers(20, 120, 24), rng.random(24)
     b = belief(size, 0 * size, 0 * size, np.repeat(np.arange(8), 3))
-    since_the_start, lost = guard(b), np.arange(24) % 3
+    since_the_start, lost = sequence(b), np.arange(24) % 3
     for claim in range(200):
         pending = (np.arange(24) == claim % 24).astype(int)
         left = np.maximum(unlabelled(b) - pending - lost, 0)
         old, new = (
             choose(b, QUESTIONS[asked], left, pending, lost, claim, on)
-            for on in (since_the_start, guard(b))
+            for on in (since_the_start, sequence(b))
         )
         assert old == new, f"claim {claim}"
         b = labelled(b, old.cell, int(rng.random() >= rate[old.cell]))
@@ -243,7 +246,7 @@ def test_of_a_group_the_cell_that_moves_the_end_most_is_labelled_but_never_for_c
     assert 0.9 < np.mean(ours == 0) < 0.995
 
 
-def run(b, guard, truth, question, seed, look=1, slow=None):
+def run(b, sequence, truth, question, seed, look=1, slow=None):
     """Label by `blocking` until the finding may be claimed; the belief then.
 
     slow: chance that an item's outcome is still unknown at a look, for wrong and for right ones.
@@ -251,18 +254,18 @@ def run(b, guard, truth, question, seed, look=1, slow=None):
     rng = np.random.default_rng(seed)
     order = [rng.permutation(np.arange(n) >= r) for n, r in zip(b.size, truth, strict=True)]
     claimed, pending = nothing(b), []
-    low, high = misses(b, question, guard.miss)
+    low, high = alpha_split(b, question, sequence.miss)
     while True:
         open_items = np.bincount([c for c, _ in pending], minlength=b.group.size)
         chosen = ranking(b, question.which)[: question.top].tolist()
         n_labels = int((b.right + b.wrong).sum())
         if n_labels % look == 0 or n_labels + len(pending) == b.size.sum():
-            found = ends(b, open_items, guard, low, high)
+            found = ends(b, open_items, sequence, low, high)
             if is_identified(b, found, chosen, question):
                 return b, chosen
         left = b.size - claimed
         if left.any():
-            cell = blocking(b, question, left, open_items, rng, guard=guard).cell
+            cell = blocking(b, question, left, open_items, rng, sequence=sequence).cell
             pending.append((cell, int(order[cell][claimed[cell]])))
             claimed[cell] += 1
         still = []
@@ -284,7 +287,7 @@ def test_findings_of_nearly_tied_groups_are_wrong_no_more_often_than_the_plan_al
     b = belief(sizes, [0] * 6, [0] * 6, group)
     n_wrong = 0
     for seed in range(n_runs):
-        on = Guard(forecast(np.array([3.0, 0, 3, 0, 3, 0])), miss)
+        on = ConfidenceSequence(forecast(np.array([3.0, 0, 3, 0, 3, 0])), miss)
         _, chosen = run(b, on, truth, question, seed, slow=slow)
         n_wrong += accuracy[chosen[0]] > accuracy.min()
     assert n_wrong <= stats.binom.ppf(0.999, n_runs, miss)
@@ -300,7 +303,7 @@ def test_the_worst_class_of_a_real_pool_is_certain_before_half_of_it_is_labelled
     keys, cell = np.unique(predicted * 4 + stratum, return_inverse=True)
     size, truth = np.bincount(cell), np.bincount(cell, is_right).astype(int)
     logit = np.bincount(cell, special.logit(np.clip(score, 0.001, 0.999))) / size
-    on = Guard(forecast(logit), 0.05)
+    on = ConfidenceSequence(forecast(logit), 0.05)
     weight = np.exp(on.forecast.log_weight)
     b = Belief(
         keys // 4, size, nothing_of(size), nothing_of(size), on.forecast.alpha, on.forecast.beta,

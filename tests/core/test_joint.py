@@ -7,6 +7,7 @@ import pytest
 from scipy import special
 
 from worker.core.posterior.belief import Belief, group_share, replaced
+from worker.core.posterior.hypothetical import labelled, with_prior
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import (
@@ -17,7 +18,6 @@ from worker.core.posterior.summary import (
     variance,
     whole,
 )
-from worker.core.posterior.supposing import labelled, with_prior
 from worker.core.prior.empirical import evidence, fit, loss, prior_of, shared_of
 from worker.core.prior.hyperparameters import WEAK, Hyperparameters, Scores
 from worker.core.prior.shared import N_POINTS, Given, joined, points, spread_evenly

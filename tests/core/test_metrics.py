@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from tests.core.enumeration import beliefs
 from worker.core.posterior.belief import Belief, unlabelled
-from worker.core.posterior.metrics import Errors, Metric
-from worker.core.posterior.moments import moments
-from worker.core.posterior.supposing import (
+from worker.core.posterior.hypothetical import (
     labelled,
-    retallied,
+    with_counts,
     with_pending,
     with_prior,
     with_tally,
 )
+from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.moments import moments
 
 NONE, ONES = np.zeros(2, np.int64), np.ones(2)
 NO_ERRORS = Errors(np.zeros((2, 2), np.int64), np.ones((2, 2)))
@@ -128,7 +128,7 @@ def test_another_tally_by_the_changed_groups_alone_is_the_same_to_the_last_bit(k
     before = counts.copy()
     before[some : some + 1] = 0
     moments(start := with_tally(b, before))
-    stepped, fresh = moments(retallied(start, counts)), moments(with_tally(b, counts))
+    stepped, fresh = moments(with_counts(start, counts)), moments(with_tally(b, counts))
     for name in ("mean", "variance", "drop", "rate", "weight"):
         np.testing.assert_array_equal(getattr(stepped, name), getattr(fresh, name))
 
@@ -144,4 +144,4 @@ def test_a_tally_of_another_pool_is_refused():
         1,
     )
     with pytest.raises(ValueError, match="counted for another pool"):
-        retallied(b, np.array([[3, 1]]))
+        with_counts(b, np.array([[3, 1]]))

@@ -19,9 +19,9 @@ from tests.core.enumeration import (
 )
 from worker.core.posterior.belief import Belief, group_size, unlabelled
 from worker.core.posterior.confusion import confusion_mean
+from worker.core.posterior.hypothetical import labelled, with_pending
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
-from worker.core.posterior.supposing import labelled, with_pending
 
 LINEAR = ("accuracy", "bias", "cost", "confusion")
 every_linear_metric = pytest.mark.parametrize("kind", LINEAR)

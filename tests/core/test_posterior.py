@@ -11,6 +11,7 @@ from scipy import stats
 
 from worker.core.posterior.belief import Belief, group_labelled, group_right, group_size, unlabelled
 from worker.core.posterior.drawing import draw
+from worker.core.posterior.hypothetical import labelled, with_pending
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import (
@@ -22,7 +23,6 @@ from worker.core.posterior.summary import (
     variance,
     whole,
 )
-from worker.core.posterior.supposing import labelled, with_pending
 
 
 @st.composite

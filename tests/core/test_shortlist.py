@@ -9,11 +9,16 @@ from hypothesis import strategies as st
 
 import worker.core.questions.ranking as ranks
 from worker.core.confidence_sequences.bands import forecast
-from worker.core.confidence_sequences.guarantee import Guard, ends, is_identified, misses
+from worker.core.confidence_sequences.guarantee import (
+    ConfidenceSequence,
+    alpha_split,
+    ends,
+    is_identified,
+)
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.drawing import draw
+from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.joint import joint_loadings
-from worker.core.posterior.supposing import with_prior
 from worker.core.prior.empirical import fit, prior_of, shared_of
 from worker.core.prior.hyperparameters import Scores
 from worker.core.questions.question import Question, StopRule
@@ -140,10 +145,10 @@ def test_what_is_far_from_holding_does_not_hold(seed, top, more):
 
 @given(st.integers(0, 200), st.integers(1, 3))
 def test_at_any_time_all_are_in_it_whom_the_bands_do_not_rule_out(seed, top):
-    b, guard = belief(seed), Guard(forecast(np.zeros(6)), 0.05)
+    b, sequence = belief(seed), ConfidenceSequence(forecast(np.zeros(6)), 0.05)
     question, none = Question("identify", top=top), np.zeros(6, dtype=np.int64)
-    found = shortlist(b, question, 0.95, guard, none)
-    e = ends(b, none, guard, *misses(b, question, guard.miss))
+    found = shortlist(b, question, 0.95, sequence, none)
+    e = ends(b, none, sequence, *alpha_split(b, question, sequence.miss))
     assert is_identified(b, e, found.groups, question)
     for left_out in found.groups:
         fewer = [g for g in found.groups if g != left_out]

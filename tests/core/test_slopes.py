@@ -7,9 +7,9 @@ import pytest
 
 from tests.core.test_empirical import TRUTHS, labels_of, of_size, pool
 from worker.core.posterior.belief import Belief
+from worker.core.posterior.hypothetical import with_pending, with_prior
 from worker.core.posterior.metrics import ACCURACY, Errors, Metric
 from worker.core.posterior.moments import moments
-from worker.core.posterior.supposing import with_pending, with_prior
 from worker.core.prior.empirical import fit, prior_of, shared_of
 from worker.core.prior.hyperparameters import Covariate, Hyperparameters
 from worker.core.prior.shared import with_fixed

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.core.posterior.belief import Belief, unlabelled
+from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.metrics import Errors, Metric
-from worker.core.posterior.supposing import with_prior
 from worker.core.questions.question import Question
 from worker.core.strategies import STRATEGIES, NothingLeft
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.supposing import retallied
+from worker.core.posterior.hypothetical import with_counts
 from worker.core.posterior.views import Layout, Queue, of_model
 from worker.core.prior import empirical
 from worker.core.prior.hyperparameters import Hyperparameters, Scores, unfitted
@@ -34,7 +34,7 @@ def labels_of_groups(seed: int) -> np.ndarray:
     accuracy = np.array([0.80, 0.80, 0.95, 0.95])[group]
     tally = np.zeros((group.size, 2), np.int64)
     for _ in range(240):
-        parts = [retallied(part, view.counts(tally)) for view in views]
+        parts = [with_counts(part, view.counts(tally)) for view in views]
         left = layout.size - tally.sum(axis=1)
         queues = [Queue(view.of_portions(left), none) for view in views]
         cell = for_each(parts, views, queues, WORST, left, rng).cell

@@ -6,9 +6,9 @@ import pytest
 from worker.core.posterior import distributions
 from worker.core.posterior.belief import Belief, group_size
 from worker.core.posterior.distributions import distribution_of_group, distributions_of_groups
+from worker.core.posterior.hypothetical import labelled, with_counts
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.summary import marginal, marginals
-from worker.core.posterior.supposing import labelled, retallied
 from worker.core.prior.empirical import prior_of
 from worker.core.prior.hyperparameters import Hyperparameters, Scores, unfitted
 from worker.core.questions.question import Question, StopRule
@@ -38,7 +38,7 @@ def emptied(b: Belief, g: int) -> Belief:
     """The belief once all items of a group were found wrong."""
     own = b.group == g
     counts = np.stack([np.where(own, 0, b.right), np.where(own, b.size, b.wrong)], axis=1)
-    return retallied(b, counts)
+    return with_counts(b, counts)
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +79,7 @@ def test_distributions_are_carried_over_to_a_belief_that_differs_in_one_group():
 
 def test_an_unchanged_tally_is_the_same_belief():
     b = wide(3, n_groups=10)
-    assert retallied(b, np.stack([b.right, b.wrong], axis=1)) is b
+    assert with_counts(b, np.stack([b.right, b.wrong], axis=1)) is b
 
 
 @pytest.mark.parametrize("which", ["lowest", "highest"])

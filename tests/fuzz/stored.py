@@ -28,7 +28,7 @@ from worker.store.records import load
 from worker.store.settings import Settings
 from worker.store.valkey import keys_of
 from worker.watcher import look_around
-from worker.web.sight import Sight
+from worker.web.status_cache import StatusCache
 
 EXPORT, POOL = (ASSETS / "state-v1" / name for name in ("export.json", "pool.arrow"))
 
@@ -83,7 +83,7 @@ def state(data: bytes) -> None:
     _plant(context, kept if isinstance(kept, dict) else {})
     try:
         look_around(context, 0)
-        sight = Sight(context)
+        sight = StatusCache(context)
         crew = sight.crew()
         for name, seen in context.each(
             lambda one: (sight.traffic(one, crew), _status(context, one))

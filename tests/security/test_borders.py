@@ -44,7 +44,7 @@ from worker.store.valkey import keys_of
 from worker.watcher import look_around
 from worker.web.health import workers
 from worker.web.metrics import exposition
-from worker.web.sight import Sight
+from worker.web.status_cache import StatusCache
 
 Damage = Callable[[Any, str], Any]
 
@@ -96,7 +96,7 @@ def test_the_metrics_say_so_of_a_header_that_is_damaged_after_it_was_read(
     context: Context, tmp_path: Path
 ) -> None:
     begin(context, tmp_path / "bad", "bad")
-    sight = Sight(context)
+    sight = StatusCache(context)
     assert 'assay_readable{assessment="bad"} 1.0' in exposition(sight)[0].decode()
     DAMAGES["the header is no JSON"](context.state, "assay:{bad}:")
     assert 'assay_readable{assessment="bad"} 0.0' in exposition(sight)[0].decode()
@@ -112,7 +112,7 @@ def test_an_assessment_that_cannot_be_read_disturbs_no_other_and_can_be_forgotte
     look_around(context, 0)
     jobs = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer).job_ids
     assert any(job.startswith("advance-well-") for job in jobs)
-    told = exposition(Sight(context))[0].decode()
+    told = exposition(StatusCache(context))[0].decode()
     assert 'assay_labels_total{assessment="well"}' in told
     assert 'assay_confidence{assessment="well"}' in told
     assert 'assay_readable{assessment="well"} 1.0' in told
@@ -361,7 +361,7 @@ def test_a_worker_that_is_none_ends_no_page(context: Context, well: Begun) -> No
     context.jobs.sadd("rq:workers", "rq:worker:planted")
     context.jobs.hset("rq:worker:planted", mapping={"birth": "x", "last_heartbeat": "y"})
     assert workers(context) == ()
-    assert exposition(Sight(context))
+    assert exposition(StatusCache(context))
 
 
 def test_what_is_printed_moves_no_cursor() -> None:

@@ -23,7 +23,7 @@ from worker.turn.loop import advance
 from worker.web.app import website
 from worker.web.security import gate
 from worker.web.serving import _listen, config_of
-from worker.web.sight import Sight
+from worker.web.status_cache import StatusCache
 
 CLASSES = ("cat", "dog", "cow")
 TOKEN = "a-token-that-is-only-for-tests"
@@ -123,7 +123,7 @@ def dashboard(
         return quick.wake(assessment)
 
     app = website(
-        Sight(quick),
+        StatusCache(quick),
         gate(host, public_url, environ),
         receiver(SECRET, wake),
         lambda: server.should_exit,

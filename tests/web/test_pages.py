@@ -24,7 +24,7 @@ from worker.service.counters import count_failure, count_turn, counters
 from worker.setup.lifecycle import stop
 from worker.store.settings import Settings, read_settings
 from worker.watcher import HEARTBEAT
-from worker.web.sight import Sight
+from worker.web.status_cache import StatusCache
 
 
 def metrics(url: str, begun: Begun) -> dict[str, float]:
@@ -153,11 +153,11 @@ def test_nobody_is_not_found(url: str) -> None:
 
 
 def test_the_same_revision_is_worked_out_once(context: Context, begun: Begun) -> None:
-    sight = Sight(context)
-    first = sight.status(begun.id)
-    assert sight.status(begun.id) is first
+    cache = StatusCache(context)
+    first = cache.status(begun.id)
+    assert cache.status(begun.id) is first
     begun.label()
-    assert sight.status(begun.id).labels == first.labels + 1
+    assert cache.status(begun.id).labels == first.labels + 1
 
 
 # --- metrics --------------------------------------------------------------------------------

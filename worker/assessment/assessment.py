@@ -17,7 +17,7 @@ from worker.assessment.outcomes import Outcomes, n_labelled
 from worker.assessment.resolving import Resolved
 from worker.assessment.several import Several
 from worker.assessment.soft_labels import SoftLabels
-from worker.core.confidence_sequences.guarantee import Guard
+from worker.core.confidence_sequences.guarantee import ConfidenceSequence
 from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.rule import Reason, Verdict, decide
@@ -41,7 +41,7 @@ _DECIDING, _CHOOSING, _GOLD = 1, 2, 3
 class Assessment:
     """Everything that does not change while an assessment runs.
 
-    guard: of a claim that holds at any time.
+    confidence_sequence: of a claim that holds at any time.
     """
 
     plan: Plan
@@ -51,7 +51,7 @@ class Assessment:
     strategy: Strategy
     meaning: Outcomes
     rules: Rules
-    guard: Guard | None
+    confidence_sequence: ConfidenceSequence | None
     kind: Kind
 
     @property
@@ -130,7 +130,7 @@ class Assessment:
         verdict = self.ask(belief, left, rule, unclaimed, bound_suffices)
         if verdict.reason != "answered" or verdict.certain or self._was_found(verdict, earlier):
             return verdict
-        if belief.judged is not None and left == 0:
+        if belief.soft_labels is not None and left == 0:
             return verdict  # no vote is left that could confirm it
         is_spent = rule.budget is not None and spent >= rule.budget
         reason: Reason = "exhausted" if left == 0 else "budget" if is_spent else "open"
@@ -163,7 +163,15 @@ class Assessment:
         """
         asked = belief._memo.setdefault("asked", {})
         open_cells = None if unclaimed is None else unclaimed.tobytes()
-        of = self.question, self.plan.seed, self.guard, rule, left, open_cells, bound_suffices
+        of = (
+            self.question,
+            self.plan.seed,
+            self.confidence_sequence,
+            rule,
+            left,
+            open_cells,
+            bound_suffices,
+        )
         if of not in asked:
             asked[of] = self._asked(belief, left, rule, unclaimed, bound_suffices)
         verdict: Verdict = asked[of]
@@ -183,7 +191,7 @@ class Assessment:
             seed = self.plan.seed, _DECIDING
             return decide_each(belief.parts, self.question, rule, spent, left, seed, bound_suffices)
         return decide(
-            belief, self.question, rule, spent, left, rng, self.guard,
+            belief, self.question, rule, spent, left, rng, self.confidence_sequence,
             self._unknown(belief, unclaimed), bound_suffices, self.kind.beforehand,
         )  # fmt: skip
 
@@ -200,13 +208,13 @@ class Assessment:
         confidence, unknown = self.rule.confidence, self._unknown(belief, unclaimed)
         assert confidence is not None, "a rule of this task has one"
         return tuple(
-            shortlist(part, self.question, confidence, self.guard, unknown)
+            shortlist(part, self.question, confidence, self.confidence_sequence, unknown)
             for part in belief.parts or (belief,)
         )
 
     def _unknown(self, belief: Belief, unclaimed: Ints | None) -> Ints | None:
         """(C,) claimed items without an outcome, as far as the guarantee asks."""
-        if self.guard is None or unclaimed is None:
+        if self.confidence_sequence is None or unclaimed is None:
             return None
         return unlabelled(belief) - unclaimed
 
@@ -219,8 +227,8 @@ class Assessment:
     def choose(self, belief: Belief, left: Ints, pending: Ints, claim: int) -> Choice:
         """Choose the cell of one claim; seed, claim number, belief and queue fix the choice."""
         strategy, rng = self.strategy, self.numbers_of(claim)
-        if self.guard is not None and strategy is STRATEGIES["assay"]:
-            strategy = partial(blocking, guard=self.guard)
+        if self.confidence_sequence is not None and strategy is STRATEGIES["assay"]:
+            strategy = partial(blocking, sequence=self.confidence_sequence)
         return self.kind.choose(belief, self.question, left, pending, rng, strategy)
 
     def numbers_of(self, claim: int) -> np.random.Generator:

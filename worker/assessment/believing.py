@@ -12,8 +12,8 @@ from worker.assessment.outcomes import Outcomes
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.calibration_prior import shared_prior, with_calibrated
 from worker.core.posterior.counts import BoundedCache
+from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.metrics import Errors
-from worker.core.posterior.supposing import with_prior
 from worker.core.prior import empirical, priors, siblings
 from worker.core.prior.hyperparameters import Fit, Hyperparameters, Scores, unfitted
 from worker.core.prior.kinds import common_errors, expected_kinds, fit_kinds

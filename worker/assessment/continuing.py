@@ -22,7 +22,7 @@ from worker.core.drift.history import (
 )
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.counts import BoundedCache
-from worker.core.posterior.supposing import with_prior, with_tally
+from worker.core.posterior.hypothetical import with_prior, with_tally
 from worker.core.prior import empirical
 from worker.core.prior.continuing import fit_continued, log_evidence
 from worker.core.prior.hyperparameters import Fit

@@ -14,8 +14,8 @@ from worker.assessment.resolving import Resolved, is_plain, resolve, until
 from worker.assessment.single import Single
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.counts import BoundedCache
+from worker.core.posterior.hypothetical import with_counts
 from worker.core.posterior.mixing import with_variants
-from worker.core.posterior.supposing import retallied
 from worker.core.stopping.schedule import fitted_at, stage
 from worker.store.rules import Rules
 
@@ -53,7 +53,7 @@ class Crowd(OneModel):
         prior = self._prior_at(tally, stage, seed)
         found, begun = self._votes(tally, prior, seed), self.plain.begun.all
         drawn = tuple(counts + begun for counts in found.drawn)
-        return with_variants(retallied(prior, found.counts.all + begun), drawn)
+        return with_variants(with_counts(prior, found.counts.all + begun), drawn)
 
     def _prior_at(self, tally: Mapping[str, int], stage: int, seed: int) -> Belief:
         """Where the belief of a stage begins: fitted to what votes on its early claims come to."""

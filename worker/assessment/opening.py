@@ -16,7 +16,7 @@ from worker.assessment.several import several
 from worker.assessment.single import Single
 from worker.assessment.soft_labels import soft_labels
 from worker.core.confidence_sequences.bands import forecast, foreseen
-from worker.core.confidence_sequences.guarantee import Guard
+from worker.core.confidence_sequences.guarantee import ConfidenceSequence
 from worker.core.questions.question import Question, StopRule
 from worker.core.strategies import STRATEGIES
 from worker.plan import Plan, stored_plan
@@ -48,7 +48,7 @@ def assess(plan: Plan, pool: Pool) -> Assessment:
         strategy=STRATEGIES[plan.strategy],
         meaning=meaning,
         rules=rules,
-        guard=_guard(plan, pool, begun),
+        confidence_sequence=_sequence_of(plan, pool, begun),
         kind=kind,
     )
 
@@ -103,14 +103,14 @@ def pool_of(header: Header, pools: Path) -> Path:
     return path
 
 
-def _guard(plan: Plan, pool: Pool, begun: Begun) -> Guard | None:
+def _sequence_of(plan: Plan, pool: Pool, begun: Begun) -> ConfidenceSequence | None:
     if plan.stop.guarantee == "posterior":
         return None
     confidence = plan.stop.confidence or _BAND_CONFIDENCE
     expected = forecast(pool.cell_mean_logit)
     if begun.all.any() and not begun.is_sample:
         expected = foreseen(expected, begun.all[:, 0], begun.all[:, 1:].sum(axis=1))
-    return Guard(expected, 1 - confidence)
+    return ConfidenceSequence(expected, 1 - confidence)
 
 
 def _question(plan: Plan, pool: Pool) -> Question:

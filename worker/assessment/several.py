@@ -14,8 +14,8 @@ from worker.assessment.offered import Offered, offered
 from worker.assessment.outcomes import Counts, Outcomes, count
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.counts import BoundedCache
+from worker.core.posterior.hypothetical import with_counts, with_prior
 from worker.core.posterior.pooling import pooled
-from worker.core.posterior.supposing import retallied, with_prior
 from worker.core.posterior.views import (
     Layout,
     View,
@@ -118,11 +118,11 @@ class Several:
         n_labels = int(counts.all.sum())
         if self.asked:
             prior = before or self.pooled(counts.early)
-            belief = retallied(prior, self.views[0].counts(counts.all))
+            belief = with_counts(prior, self.views[0].counts(counts.all))
             return replaced(belief, n_labels=n_labels)
         of = before.parts if before is not None else self.fitted(counts.early)
         parts = tuple(
-            retallied(part, view.counts(counts.all))
+            with_counts(part, view.counts(counts.all))
             for part, view in zip(of, self.views, strict=True)
         )
         return side_by_side(parts, n_labels)
@@ -134,7 +134,7 @@ class Several:
         key = "pooled", self.pool.hash, self.first.metric.common.tobytes(), early.tobytes()
         found: Belief | None = _fits.get(key)
         if found is None:
-            b = retallied(self.first, self.views[0].counts(early))
+            b = with_counts(self.first, self.views[0].counts(early))
             # the groups of a pair of models; all items are no further group
             asked = [(one.first, one.second, one.group == ALL_ITEMS) for one in self.asked]
             families = list(dict.fromkeys(asked))

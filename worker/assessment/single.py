@@ -10,7 +10,7 @@ import numpy as np
 from worker.assessment.kind import Ints, OneModel
 from worker.assessment.outcomes import Begun, Counts, Outcomes, count
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.supposing import retallied, with_tally
+from worker.core.posterior.hypothetical import with_counts, with_tally
 from worker.plan import Plan
 from worker.pool import Pool
 
@@ -42,7 +42,7 @@ class Single(OneModel):
         before = self._last.get(early)
         if before is None:
             before = self.fitted(self.first, counts.early) if is_fitted else self.first
-        belief = retallied(before, counts.all)
+        belief = with_counts(before, counts.all)
         self._last.clear()
         self._last[early] = belief
         return belief

@@ -18,8 +18,8 @@ from worker.assessment.resolving import until
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.counts import BoundedCache
 from worker.core.questions.question import Question
-from worker.core.soft_labels.known import Ballots, Gauge, Known, known, measured_by
-from worker.core.soft_labels.terrain import Terrain, expected_measure, terrain
+from worker.core.soft_labels.design import Design, design_of, expected_measure
+from worker.core.soft_labels.known import DistanceMeasure, Known, VoteCounts, known, measured_by
 from worker.evaluator.frequencies import Frequencies, from_counts
 from worker.evaluator.measures import FLOOR, MEASURES, Floats
 from worker.plan import Plan
@@ -37,49 +37,49 @@ _known = BoundedCache(1 << 23)
 class SoftLabels(OneModel):
     """Votes of which none is right or wrong.
 
-    gauge: the measure. land: the cells before the first vote.
+    distance: the measure. design: the cells before the first vote.
     """
 
-    gauge: Gauge
-    land: Terrain
+    distance: DistanceMeasure
+    design: Design
 
     def believe(self, tally: Mapping[str, int], seed: int) -> Belief:
-        return _belief(tally, self.plan, self.pool, self.gauge, self.land, seed)
+        return _belief(tally, self.plan, self.pool, self.distance, self.design, seed)
 
     def believed_at(self, tally: Mapping[str, int], stage: int, seed: int) -> Belief:
         return self.believe(until(tally, stage), seed)
 
     def items_measured(self, votes: Votes) -> Floats:
         """(R, n) equally likely measures of each item with votes, as the belief has them."""
-        measured = measured_by(self.gauge, votes.ballots, (self.plan.seed, _STREAM))
-        drawn: Floats = self.gauge.highest * measured.drawn
+        measured = measured_by(self.distance, votes.vote_counts, (self.plan.seed, _STREAM))
+        drawn: Floats = self.distance.highest * measured.drawn
         return drawn
 
 
 def soft_labels(plan: Plan, pool: Pool) -> SoftLabels:
     """What the task `evaluate` makes of a plan and its pool."""
     assert plan.evaluate is not None, "asked for the task evaluate"
-    gauge = gauge_of(plan.evaluate.measure)
+    distance = distance_measure(plan.evaluate.measure)
     probability = pool.probability
     assert probability is not None, "a pool for the task evaluate has them"
 
     def share(human: Floats, predicted: Floats) -> Floats:
-        return gauge.of(human, predicted) / gauge.highest
+        return distance.of(human, predicted) / distance.highest
 
     expected = expected_measure(probability, pool.cell_start, pool.cell_size, share)
-    land = terrain(expected, pool.cell_group, pool.cell_size)
+    design = design_of(expected, pool.cell_group, pool.cell_size)
     question = Question("estimate", which="highest")  # a distance: the greater, the worse
-    first = _belief({}, plan, pool, gauge, land, plan.seed)
-    return SoftLabels(plan, pool, question, first, gauge, land)
+    first = _belief({}, plan, pool, distance, design, plan.seed)
+    return SoftLabels(plan, pool, question, first, distance, design)
 
 
-def gauge_of(measure: str) -> Gauge:
+def distance_measure(measure: str) -> DistanceMeasure:
     """A measure of items by its name, and the greatest value that it can have."""
     found = MEASURES[measure]
     if found.high is not None:
-        return Gauge(found.of, found.high)
+        return DistanceMeasure(found.of, found.high)
     # a divergence hangs on classes that nobody chose among some votes: on what the prior says
-    return Gauge(found.of, float(np.log2(1 / FLOOR)), misfit=_MISFIT_OF_DIVERGENCE)
+    return DistanceMeasure(found.of, float(np.log2(1 / FLOOR)), misfit=_MISFIT_OF_DIVERGENCE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,9 +95,9 @@ class Votes:
     predicted: Floats
 
     @property
-    def ballots(self) -> Ballots:
+    def vote_counts(self) -> VoteCounts:
         """What the belief takes of them."""
-        return Ballots(self.counts, self.predicted, self.cell)
+        return VoteCounts(self.counts, self.predicted, self.cell)
 
     @property
     def agrees(self) -> NDArray[np.bool_]:
@@ -147,7 +147,12 @@ def collected(tally: Mapping[str, int], pool: Pool) -> Frequencies:
 
 
 def _belief(
-    tally: Mapping[str, int], plan: Plan, pool: Pool, gauge: Gauge, land: Terrain, seed: int
+    tally: Mapping[str, int],
+    plan: Plan,
+    pool: Pool,
+    distance: DistanceMeasure,
+    design: Design,
+    seed: int,
 ) -> Belief:
     """The belief about the measure of every group."""
     votes = votes_of_tally(tally, pool)
@@ -155,8 +160,10 @@ def _belief(
     key = "soft labels", pool.hash, seed, plan.metric, frozenset(tally)
     told: Known | None = _known.get(key)
     if told is None:
-        told = known(votes.ballots, land, pool.cell_group, n_groups, gauge, (seed, _STREAM))
-        _known.put(key, told, told.values.size + 60 * len(tally) + land.design.size)
+        told = known(
+            votes.vote_counts, design, pool.cell_group, n_groups, distance, (seed, _STREAM)
+        )
+        _known.put(key, told, told.values.size + 60 * len(tally) + design.columns.size)
     right = np.bincount(votes.cell[votes.agrees], minlength=pool.n_cells)
     one = np.ones(pool.n_cells)
     return Belief(
@@ -168,5 +175,5 @@ def _belief(
         beta=one,
         n_groups=n_groups,
         metric=metric_of(plan),
-        judged=told,
+        soft_labels=told,
     )

@@ -18,7 +18,7 @@ from worker.cli.doctor import Finding
 from worker.findings.annotating import waiting_text
 from worker.findings.claims import WORDS
 from worker.findings.fates import given_up_text
-from worker.findings.rivals import question_of_models
+from worker.findings.model_comparison import question_of_models
 from worker.formats import share
 from worker.plan import Plan
 from worker.plan.explaining import README, Key

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from worker.evaluator.coordinates import Coordinates, as_given, in_box, whitened
 from worker.evaluator.errors import ExtraMissing
 from worker.evaluator.grouping import Grouped
 from worker.evaluator.inputs import Floats
 from worker.evaluator.network import Network
 from worker.evaluator.options import Options
-from worker.evaluator.places import Places, as_given, in_box, whitened
 
 _START_SD = 1.0  # of the random weights that climbs begin with
 _CLIMB = 300  # steps towards the nearest mode, from where a chain begins
@@ -55,20 +55,20 @@ def run_chains(network: Network, data: Grouped, options: Options, seed: int) -> 
         raise ExtraMissing(error.name or "numpyro") from None
     rng = np.random.default_rng(seed)
     with jax.enable_x64(True):
-        places, begin = _places(network, data, options, rng)
-        start, step = hmc(places.potential, algo="NUTS")
+        coordinates, begin = _coordinates(network, data, options, rng)
+        start, step = hmc(coordinates.potential, algo="NUTS")
 
         def steps(state: Any) -> Any:
             def one(state: Any, _: None) -> Any:
                 state = step(state)
-                weights = places.weights_of(state.z)
+                weights = coordinates.weights_of(state.z)
                 return state, (weights, state.diverging, state.accept_prob, state.num_steps)
 
             return jax.lax.scan(one, state, None, length=_STEPS)
 
         keys = jax.random.split(jax.random.PRNGKey(int(rng.integers(2**31))), options.chains)
         states = [
-            start(places.place_of(w), options.warmup, max_tree_depth=_MAX_DEPTH, rng_key=key)
+            start(coordinates.place_of(w), options.warmup, max_tree_depth=_MAX_DEPTH, rng_key=key)
             for w, key in zip(begin, keys, strict=True)
         ]
         compiled = jax.jit(steps).lower(states[0]).compile()
@@ -88,9 +88,9 @@ def run_chains(network: Network, data: Grouped, options: Options, seed: int) -> 
     return Chains(weights, divergent, float(accepted.mean()), float(leapfrogs.mean()))
 
 
-def _places(
+def _coordinates(
     network: Network, data: Grouped, options: Options, rng: np.random.Generator
-) -> tuple[Places, list[Floats]]:
+) -> tuple[Coordinates, list[Floats]]:
     """The coordinates to walk in, and the weights (P,) that each chain begins with."""
     import jax
 

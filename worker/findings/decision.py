@@ -16,8 +16,8 @@ from worker.findings.annotating import annotation_of
 from worker.findings.changing import continuation
 from worker.findings.evidence import among_rows, group_rows, overall_row, pair_rows
 from worker.findings.fates import fates
+from worker.findings.model_comparison import models_of
 from worker.findings.ranks import group_ranks
-from worker.findings.rivals import models_of
 from worker.findings.wording import finding, guarantee_means, headline, headline_by_hand
 from worker.plan import Plan
 from worker.store import Header, Ledger, State
@@ -104,13 +104,13 @@ def decision(
 def evaluation_of(assessment: Assessment, belief: Belief) -> dict[str, Any] | None:
     """What the task evaluate measures, on what; `overall` is then the mean and its HPDI."""
     plan = assessment.plan
-    if belief.judged is None or plan.evaluate is None:
+    if belief.soft_labels is None or plan.evaluate is None:
         return None
     return {
         "measure": plan.evaluate.measure,
         "level": plan.evaluate.level,
         "interval": "hpdi",
-        "votes": belief.judged.n_votes,
+        "votes": belief.soft_labels.n_votes,
         "per_item": plan.annotation.per_item,
     }
 

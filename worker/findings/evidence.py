@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.assessment.queueing import unclaimed_cells
-from worker.core.confidence_sequences.guarantee import ends, misses
+from worker.core.confidence_sequences.guarantee import alpha_split, ends
 from worker.core.posterior.belief import Belief, group_labelled, group_right, group_size, unlabelled
 from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.entries import confusion_interval
@@ -35,7 +35,7 @@ def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
     every true class among the group's items: mean and 95% interval.
     """
     if assessment.several is not None and assessment.several.asked:
-        return []  # of differences `worker.findings.rivals.models_of` tells
+        return []  # of differences `worker.findings.model_comparison.models_of` tells
     size, labelled, right = group_size(belief), group_labelled(belief), group_right(belief)
     bounds = np.column_stack([mean(belief), interval(belief)])
     names = ("mean", "low", "high")
@@ -183,11 +183,11 @@ def _places(assessment: Assessment, found: GroupRanks) -> list[dict[str, float |
 
 def _bands(assessment: Assessment, belief: Belief, state: State) -> list[dict[str, float | None]]:
     """What holds of each group's value at any time, if that is what the plan asks for."""
-    guard = assessment.guard
-    if guard is None:
+    sequence = assessment.confidence_sequence
+    if sequence is None:
         return [{} for _ in assessment.group_names]
     unknown = unlabelled(belief) - unclaimed_cells(assessment, state)
-    band = ends(belief, unknown, guard, *misses(belief, assessment.question, guard.miss))
+    band = ends(belief, unknown, sequence, *alpha_split(belief, assessment.question, sequence.miss))
     return [
         {"band_low": rounded(low), "band_high": rounded(high)}
         for low, high in zip(band.low, band.high, strict=True)

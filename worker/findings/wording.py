@@ -21,7 +21,7 @@ from worker.findings.claims import (
     sure_text,
     wrong_at_most,
 )
-from worker.findings.rivals import finding_of_models
+from worker.findings.model_comparison import finding_of_models
 from worker.formats import error, whole_percent
 
 
@@ -35,7 +35,7 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
     words = WORDS[assessment.plan.metric]
     if question.task == "identify":
         ranked = [names[g] for g in verdict.ranking]
-        is_guarded = assessment.guard is not None
+        is_guarded = assessment.confidence_sequence is not None
         found = extreme_claim(
             ranked, noun_of(assessment), words, question, assessment.rule, is_guarded
         )
@@ -46,8 +46,12 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
         return "; ".join(said) + more + _sure(assessment, verdict)
     value = verdict.value if verdict.value is not None else float("nan")
     asked = f"{error(value)} (asked for: {assessment.rule.target:g})"
-    held = "95% interval" if assessment.guard is None else "95% band that holds at any time"
-    if belief.judged is not None:
+    held = (
+        "95% interval"
+        if assessment.confidence_sequence is None
+        else "95% band that holds at any time"
+    )
+    if belief.soft_labels is not None:
         mean, low, high = whole(belief)
         level = f"{100 * belief.metric.level:g}% HPDI"
         return (
@@ -101,7 +105,7 @@ def headline(
 def _waits_for_confirmation(assessment: Assessment, verdict: Verdict) -> bool:
     """Whether the rule holds now, but not yet at as many looks as the plan wants."""
     wanted = assessment.rule.confidence
-    if assessment.guard is not None or wanted is None or verdict.confidence is None:
+    if assessment.confidence_sequence is not None or wanted is None or verdict.confidence is None:
         return False
     return assessment.plan.stop.looks > 1 and verdict.confidence >= wanted
 
@@ -117,8 +121,8 @@ def _and_labels(
     assessment: Assessment, belief: Belief, verdict: Verdict, among: Sequence[Shortlist]
 ) -> str:
     found, n_items = finding(assessment, belief, verdict), assessment.pool.n_items
-    if belief.judged is not None:
-        votes = f"{belief.judged.n_votes:,} votes on {verdict.labels:,} of {n_items:,} items"
+    if belief.soft_labels is not None:
+        votes = f"{belief.soft_labels.n_votes:,} votes on {verdict.labels:,} of {n_items:,} items"
         return f"{found}; after {votes}."
     known = known_text(assessment)
     more = f" ({known})" if known else ""
@@ -144,7 +148,7 @@ def _among(assessment: Assessment, among: Sequence[Shortlist]) -> str:
             continue
         listed = [names[g] for g in one.groups]
         said = extreme_among(listed, noun, words, assessment.question, n_groups)
-        is_guarded = assessment.guard is not None
+        is_guarded = assessment.confidence_sequence is not None
         sure = wrong_at_most(assessment.rule) if is_guarded else sure_text(one.confidence)
         told += f"; {of}{said}, {sure}"
     return told
@@ -162,7 +166,7 @@ def known_text(assessment: Assessment) -> str:
 
 def guarantee_means(assessment: Assessment) -> str:
     """What the plan's guarantee is worth, no more and no less."""
-    if assessment.guard is not None:
+    if assessment.confidence_sequence is not None:
         return (
             "whatever the labels, the moment of looking and the items that stay without an answer, "
             "a wrong claim is ever published with a probability of at most "
@@ -185,12 +189,12 @@ def _sure(assessment: Assessment, verdict: Verdict) -> str:
     n_claims = len(verdict.pairs)
     if assessment.several is not None:
         n_claims = max(n_claims, len(assessment.several.models.names))
-    return how_sure(verdict, assessment.rule, assessment.guard is not None, n_claims)
+    return how_sure(verdict, assessment.rule, assessment.confidence_sequence is not None, n_claims)
 
 
 def in_short(assessment: Assessment, verdict: Verdict) -> str:
     """How far it is, in a few characters: how sure, or, where no probability decides, how many
     labels there are."""
-    if verdict.confidence is None or assessment.guard is not None:
+    if verdict.confidence is None or assessment.confidence_sequence is not None:
         return f"{verdict.labels:,} labels"
     return f"{whole_percent(verdict.confidence)} sure"

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.between import between, labels_worth
+from worker.core.posterior.heterogeneity import heterogeneity, labels_worth
 from worker.core.posterior.summary import interval, mean
-from worker.core.reliability.curve import places, right_answers
+from worker.core.reliability.curve import right_answers, score_grid
 from worker.findings.item_classes import Answered, answered
 from worker.report.contents import Apart, Family, Interval, Reliability
 from worker.report.reliability import against_scores, inner_bounds
@@ -39,7 +39,7 @@ def families(
     Where the parents are the groups, and accuracy is asked for, it is that of the groups.
     """
     named = parents_of(work)
-    if named is None or belief.judged is not None or work.pool.models is not None:
+    if named is None or belief.soft_labels is not None or work.pool.models is not None:
         return (), None
     names, of_group = named
     pool = work.pool
@@ -79,7 +79,7 @@ def families(
         np.linspace(0, with_labels.size - 1, min(with_labels.size, _MOST_APART)).astype(int)
     ]
     own = [_labels_worth(work, parent == p, group, known) for p in some.tolist()]
-    apart = between(*np.array(own).T)
+    apart = heterogeneity(*np.array(own).T)
     sd, new = (Interval(*(round(x, 6) for x in of)) for of in (apart.sd, apart.new))
     return tuple(found), Apart(sd, new)
 
@@ -103,7 +103,7 @@ def _accuracies(work: Assessment, is_mine: Bools, group: Ints, known: Answered) 
     """
     group = group[is_mine]
     score = work.pool.score.astype(np.float64)[is_mine]
-    at = places(score if work.pool.has_scores else np.full(group.size, 0.5))
+    at = score_grid(score if work.pool.has_scores else np.full(group.size, 0.5))
     by, rng = np.zeros(group.size, dtype=np.int64), np.random.default_rng(_SEED)
     right = right_answers(at, group, known.rows, known.is_right, rng, by=by, tells=known.tells)
     accuracy: Floats = right[:, 0] / group.size

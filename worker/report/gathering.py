@@ -22,8 +22,8 @@ from worker.findings.changing import continuation
 from worker.findings.claims import WORDS
 from worker.findings.decision import question_of, rule_of, versions
 from worker.findings.evidence import among_rows, group_rows, overall, pair_rows, rounded
+from worker.findings.model_comparison import models_of
 from worker.findings.ranks import group_ranks
-from worker.findings.rivals import models_of
 from worker.findings.wording import finding, guarantee_means, headline
 from worker.formats import probability
 from worker.plan import Plan
@@ -135,7 +135,7 @@ def gather(
         decisions=tuple(_in_short(d) for d in decisions),
         reproduce=_reproduce(work, header),
         glossary=glossary(work, _terms(curve, fates, agreed, people)),
-        progress_decides=work.guard is None or work.rule.confidence is None,
+        progress_decides=work.confidence_sequence is None or work.rule.confidence is None,
         chances_text=chances_text(work),
         agreement=agreed,
         disputed=disputed(work, records, votes),
@@ -239,9 +239,9 @@ def _judged(
     if work.soft_labels is None:
         return None, ()
     # The evaluators are slow to load, and other tasks do not need them.
-    from worker.report.judged import judged_so_far, sentences
+    from worker.report.distances import distances_so_far, sentences
 
-    far = judged_so_far(work, belief, tally)
+    far = distances_so_far(work, belief, tally)
     return far, sentences(far)
 
 

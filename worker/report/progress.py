@@ -67,7 +67,7 @@ def labels_more(work: Assessment, belief: Belief, verdict: Verdict) -> list[floa
     of that before the first one, on average. None before the first label, for `guarantee: anytime`,
     whose bands close at no foreseeable moment, and for several models, whose groups share labels.
     """
-    if work.guard is not None or work.several is not None:
+    if work.confidence_sequence is not None or work.several is not None:
         return None
     missing = labels_missing(belief, work.question, work.rule, verdict)
     if missing is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.marginals import narrowest
-from worker.core.reliability.curve import Places, curve_of, places, right_answers
+from worker.core.reliability.curve import ScoreGrid, curve_of, right_answers, score_grid
 from worker.findings.item_classes import Answered, answered
 from worker.plan.group_spec import GroupBy, group_factors
 from worker.pool.groups import equal_mass_thresholds
@@ -32,7 +32,7 @@ def reliability(
     Always of the pool's items, also if the plan's population is infinite. None if the classifier
     gives no scores, or no answer is right.
     """
-    if not work.pool.has_scores or belief.judged is not None or work.pool.models is not None:
+    if not work.pool.has_scores or belief.soft_labels is not None or work.pool.models is not None:
         return None
     group = np.repeat(work.pool.cell_group, work.pool.cell_size)
     score = work.pool.score.astype(np.float64)
@@ -54,7 +54,7 @@ def against_scores(score: Floats, group: Ints, inner: Floats, known: Answered) -
     Source: the reliability diagram and ECE of Ji et al. 2021 (eq. 2), with the finite population's
     completed draws instead of a rate, and with p_b and s_b of all items.
     """
-    at = places(score, inner)
+    at = score_grid(score, inner)
     drawn = right_answers(
         at, group, known.rows, known.is_right, np.random.default_rng(_SEED), tells=known.tells
     )
@@ -77,7 +77,7 @@ def against_scores(score: Floats, group: Ints, inner: Floats, known: Answered) -
     return Reliability(bins, around, *_smooth(at, drawn))
 
 
-def _smooth(at: Places, drawn: Floats) -> tuple[tuple[CurvePoint, ...], Interval]:
+def _smooth(at: ScoreGrid, drawn: Floats) -> tuple[tuple[CurvePoint, ...], Interval]:
     curve = curve_of(at, drawn)
     numbers = np.stack([curve.score, curve.mean, curve.low, curve.high], axis=1).round(6)
     points = tuple(CurvePoint(*row) for row in numbers.tolist())

@@ -12,7 +12,7 @@ from worker.findings.annotating import annotation_of, waiting_votes
 from worker.findings.decision import continues_of
 from worker.findings.evidence import among_rows, groups
 from worker.findings.fates import fates, open_tasks
-from worker.findings.rivals import models_of
+from worker.findings.model_comparison import models_of
 from worker.findings.wording import headline
 from worker.notices.outbox import given_up
 from worker.report.progress import forecast, to_be_had
@@ -44,7 +44,7 @@ class Status:
     metric: str
     which: str  # the groups of interest: lowest or highest
     groups: list[dict[str, Any]]  # none where models are compared: `models` has the differences
-    models: dict[str, Any] | None  # of several models: `rivals.models_of`
+    models: dict[str, Any] | None  # of several models: `model_comparison.models_of`
     decision: dict[str, Any] | None
     review: dict[str, Any] | None  # the latest word on the decision, if labels changed since
     foreign_tasks: int

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from worker.assessment import Assessment
 from worker.findings.annotating import annotation_text
 from worker.findings.claims import WORDS, listed, needs_the_right_set, within_text
-from worker.findings.rivals import question_of_models
+from worker.findings.model_comparison import question_of_models
 from worker.findings.wording import noun_of
 from worker.formats import percent
 
@@ -157,7 +157,7 @@ def rule_text(work: Assessment) -> str:
     sure = percent(rule.confidence) if rule.confidence is not None else ""
     if rule.kind == "mrr":
         text = f"Labelling ends when it is {sure} sure that the answer"
-        if needs_the_right_set(work.question, rule, work.guard is not None):
+        if needs_the_right_set(work.question, rule, work.confidence_sequence is not None):
             text += " is right"
         else:
             text += f" has a mean reciprocal rank of {rule.target:g} or more"
@@ -192,10 +192,10 @@ def progress_name(work: Assessment) -> str:
     if work.question.task == "compare":
         many = work.question.pairs == () or len(work.question.pairs) > 1
         return f"probability of what is said of the {'least sure ' * many}pair"
-    if not needs_the_right_set(work.question, work.rule, work.guard is not None):
+    if not needs_the_right_set(work.question, work.rule, work.confidence_sequence is not None):
         return f"probability that the mean reciprocal rank is {work.rule.target:g} or more"
     within = f" to within {work.question.tolerance:g}" if work.question.tolerance else ""
-    alone = " by the posterior alone" if work.guard is not None else ""
+    alone = " by the posterior alone" if work.confidence_sequence is not None else ""
     return f"probability that the answer is right{within}{alone}"
 
 

@@ -180,7 +180,7 @@ def _is_decision_repeated(assessment: Assessment, ledger: Ledger) -> bool | None
     verdict = assessment.decide(belief, 0, assessment.earlier(state.tally), unclaimed)
     chosen = [assessment.group_names[g] for g in verdict.chosen]
     # The width of a guaranteed band depends on what was claimed, which a resume may change.
-    is_comparable = assessment.guard is None or latest["claims"] == state.claims
+    is_comparable = assessment.confidence_sequence is None or latest["claims"] == state.claims
     return bool(
         chosen == latest["chosen"]
         and verdict.confidence == latest["confidence"]

@@ -18,8 +18,8 @@ from worker.core.posterior.belief import Belief, group_share, group_size
 from worker.core.questions.question import StopRule
 from worker.core.stopping.rule import Verdict
 from worker.findings.evidence import group_rows, overall_row, pair_rows
+from worker.findings.model_comparison import models_of
 from worker.findings.ranks import GroupRanks, group_ranks
-from worker.findings.rivals import models_of
 from worker.simulate.findings import is_among, is_least_right, true_region
 from worker.store import State
 
@@ -80,7 +80,11 @@ class Found:
         counts = self.belief.right + self.belief.wrong
         known = self.work.pool.known
         own = counts if known is None else counts - known.n_items
-        taken = dict(enumerate(own.astype(int).tolist())) if self.work.guard is not None else {}
+        taken = (
+            dict(enumerate(own.astype(int).tolist()))
+            if self.work.confidence_sequence is not None
+            else {}
+        )
         state = State("running", 0, 0, {}, taken, {}, {}, 0)
         return group_rows(self.work, self.belief, state, self.places)
 
@@ -120,7 +124,7 @@ def _between(
 def _groups(found: Found) -> Held | None:
     if not found.groups:
         return None
-    level = found.belief.metric.level if found.belief.judged is not None else 0.95
+    level = found.belief.metric.level if found.belief.soft_labels is not None else 0.95
     rows = [found.groups[g] for g in found.filled]
     return _between(rows, "low", "high", found.values[found.filled], level)
 
@@ -135,7 +139,7 @@ def _overall(found: Found) -> Held | None:
     value = np.array([share[filled] @ found.values[: share.size][filled]])
     if found.belief.metric.kind == "difference":  # they overlap: it is the first one
         value = found.values[:1]
-    level = found.belief.metric.level if found.belief.judged is not None else 0.95
+    level = found.belief.metric.level if found.belief.soft_labels is not None else 0.95
     return _between([told], "low", "high", value, level)
 
 
@@ -170,11 +174,11 @@ def _extreme(name: str, extreme: Callable[[Floats], float]) -> Statistic:
 
 
 def _bands(found: Found) -> Held | None:
-    guard = found.work.guard
-    if guard is None:
+    sequence = found.work.confidence_sequence
+    if sequence is None:
         return None
     rows = [found.groups[g] for g in found.filled]
-    return _between(rows, "band_low", "band_high", found.values[found.filled], 1 - guard.miss)
+    return _between(rows, "band_low", "band_high", found.values[found.filled], 1 - sequence.miss)
 
 
 def _confusion(found: Found) -> Held | None:
@@ -211,7 +215,7 @@ def _are_so(found: Found) -> NDArray[np.bool_]:
 
 def _confidence(found: Found) -> Held | None:
     said = found.verdict.confidence
-    if said is None or found.work.guard is not None:
+    if said is None or found.work.confidence_sequence is not None:
         return None  # under that guarantee it does not decide, and the regions are the bands'
     is_so = is_least_right(found.work, found.verdict, found.belief, found.truth)
     return Held(np.array([said]), np.array([is_so]))

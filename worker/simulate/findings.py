@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.core.confidence_sequences.guarantee import ends, misses
+from worker.core.confidence_sequences.guarantee import alpha_split, ends
 from worker.core.posterior.belief import Belief, group_share, group_size
 from worker.core.posterior.marginals import SLACK
 from worker.core.posterior.summary import interval, mean, whole
@@ -53,17 +53,17 @@ def is_right(assessment: Assessment, verdict: Verdict, belief: Belief, truth: Fl
         return rms_error(belief, truth) <= rule.target
     filled = np.flatnonzero(group_size(belief))
     values = (truth[:, 0] if truth.ndim > 1 else truth)[filled]
-    if assessment.guard is None:
+    if assessment.confidence_sequence is None:
         bounds = interval(belief)[filled]
     else:
         unknown = np.zeros_like(belief.size)  # a replay waits for every label
-        of_task = misses(belief, question, assessment.guard.miss)
-        bands = ends(belief, unknown, assessment.guard, *of_task)
+        of_task = alpha_split(belief, question, assessment.confidence_sequence.miss)
+        bands = ends(belief, unknown, assessment.confidence_sequence, *of_task)
         bounds = np.stack([bands.low, bands.high], axis=1)[filled]
     if belief.metric.pooled:
         share = group_share(belief)[None, filled]
         values = share @ values
-        bounds = share @ bounds if assessment.guard else np.array([whole(belief)[1:]])
+        bounds = share @ bounds if assessment.confidence_sequence else np.array([whole(belief)[1:]])
     within = (bounds[:, 0] - SLACK <= values) & (values <= bounds[:, 1] + SLACK)
     return bool(within.all())
 

@@ -202,7 +202,9 @@ class Log:
     def _look(self) -> None:
         left, budget = self.n_helpful - self.n, self.assessment.rule.budget
         may_end = left == 0 or (budget is not None and self.n >= budget)
-        may_end |= self.assessment.guard is not None  # then the posterior does not decide
+        may_end |= (
+            self.assessment.confidence_sequence is not None
+        )  # then the posterior does not decide
         rule, parts = self.assessment.rule, self.belief.parts or (self.belief,)
         if not may_end and any(is_far_from_holding(part, self.question, rule) for part in parts):
             return

@@ -11,7 +11,7 @@ import numpy as np
 
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.supposing import labelled
+from worker.core.posterior.hypothetical import labelled
 from worker.core.stopping.schedule import is_refit
 from worker.core.strategies import NothingLeft
 from worker.simulate.jointly import all_counted, jointly, plausible_outcomes

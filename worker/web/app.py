@@ -37,20 +37,20 @@ from worker.web.metrics import exposition
 from worker.web.pages import detail, overview
 from worker.web.security import Gate, Guarded
 from worker.web.sessions import Sessions
-from worker.web.sight import Sight
 from worker.web.signed_out import SignedOut
+from worker.web.status_cache import StatusCache
 
 
 class Site:
     """The pages of one process; what is rendered is kept until something changes."""
 
-    def __init__(self, sight: Sight, gate: Gate, is_ending: Callable[[], bool]) -> None:
-        self._sight, self._gate, self._is_ending = sight, gate, is_ending
+    def __init__(self, cache: StatusCache, gate: Gate, is_ending: Callable[[], bool]) -> None:
+        self._cache, self._gate, self._is_ending = cache, gate, is_ending
         self.frame = Frame(gate)
         self._parts: dict[tuple[str, bool], tuple[str, str]] = {}  # of which page -> mark, HTML
         self._rendering: defaultdict[str, Lock] = defaultdict(Lock)
         self._feeds: dict[str, Feed] = {}
-        self.signed_out = SignedOut(sight.context.state)
+        self.signed_out = SignedOut(cache.context.state)
 
     def routes(self) -> list[Route]:
         one, sessions = "/a/{assessment}", Sessions(self.frame, self._gate, self.signed_out)
@@ -86,11 +86,11 @@ class Site:
         return self._stream("", self._all_mark)
 
     def _all_mark(self) -> str:
-        marks = self._sight.context.each(self._sight.mark)
+        marks = self._cache.context.each(self._cache.mark)
         return " ".join(f"{one} {mark}" for one, mark in marks)
 
     def _all_part(self) -> str:
-        return self._kept("", False, self._all_mark(), "all.j2", lambda: overview(self._sight))
+        return self._kept("", False, self._all_mark(), "all.j2", lambda: overview(self._cache))
 
     # --- one assessment ----------------------------------------------------------------------
 
@@ -115,35 +115,35 @@ class Site:
 
     async def live(self, request: Request) -> Response:
         assessment = request.path_params["assessment"]
-        await run_in_threadpool(self._sight.mark, assessment)  # 404 before the stream begins
+        await run_in_threadpool(self._cache.mark, assessment)  # 404 before the stream begins
         return self._stream(assessment, lambda: self._ready_mark(assessment))
 
     def _ready_mark(self, assessment: str) -> str:
         """Have the page rendered before its readers hear of it."""
         for key in [key for key in self._parts if key[0] == assessment]:
             self._part(*key)
-        return self._sight.mark(assessment)
+        return self._cache.mark(assessment)
 
     async def status(self, request: Request) -> Response:
-        status = await run_in_threadpool(self._sight.status, request.path_params["assessment"])
+        status = await run_in_threadpool(self._cache.status, request.path_params["assessment"])
         return JSONResponse(status.as_json())
 
     def _part(self, assessment: str, can_steer: bool) -> str:
-        mark = self._sight.mark(assessment)
+        mark = self._cache.mark(assessment)
         return self._kept(
             assessment,
             can_steer,
             mark,
             "one.j2",
             lambda: (
-                detail(self._sight, assessment)
+                detail(self._cache, assessment)
                 | {"can_steer": can_steer, "has_token": self._gate.token is not None}
             ),
         )
 
     async def report(self, request: Request) -> Response:
         assessment, name = request.path_params["assessment"], request.path_params["name"]
-        folder = await run_in_threadpool(self._sight.reports, assessment)
+        folder = await run_in_threadpool(self._cache.reports, assessment)
         path = await run_in_threadpool(report_file, folder, name)
         if path is None:
             raise HTTPException(404, f"{assessment} has no report {name!r}.")
@@ -162,7 +162,7 @@ class Site:
         # More digits than the largest has are no number to read: int() itself refuses thousands.
         if not more.isdecimal() or len(more) > 7 or not 1 <= int(more) <= 1_000_000:
             raise HTTPException(400, f"Labels to add: came {more[:20]!r}, expected 1 to 1,000,000.")
-        context = self._sight.context
+        context = self._cache.context
         if action == "resume":
             await run_in_threadpool(lifecycle.resume, context, assessment, int(more))
         else:
@@ -172,11 +172,11 @@ class Site:
     # --- sessions, metrics, health -----------------------------------------------------------
 
     async def metrics(self, request: Request) -> Response:
-        body, kind = await run_in_threadpool(exposition, self._sight)
+        body, kind = await run_in_threadpool(exposition, self._cache)
         return Response(body, media_type=kind)
 
     async def ready(self, request: Request) -> Response:
-        missing = await run_in_threadpool(unready, self._sight.context)
+        missing = await run_in_threadpool(unready, self._cache.context)
         return JSONResponse({"ready": not missing, "missing": missing}, 503 if missing else 200)
 
     # --- inside ------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class Site:
 
 
 def website(
-    sight: Sight, gate: Gate, receiver: ASGIApp, is_ending: Callable[[], bool]
+    cache: StatusCache, gate: Gate, receiver: ASGIApp, is_ending: Callable[[], bool]
 ) -> Starlette:
     """Return the application: the pages, and the receiver under everything else.
 
@@ -210,7 +210,7 @@ def website(
         receiver: answers /hook/... and /healthz.
         is_ending: whether the process wants to end; live pages are then let go.
     """
-    site = Site(sight, gate, is_ending)
+    site = Site(cache, gate, is_ending)
     static = StaticFiles(directory=Path(__file__).parent / "static")
     return Starlette(
         routes=[*site.routes(), Mount("/static", static), Mount("/", receiver)],

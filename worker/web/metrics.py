@@ -20,7 +20,7 @@ from worker.errors import AssayError
 from worker.report.status import Status
 from worker.service.counters import BOUNDS_S, Counters
 from worker.web.health import SILENT_S
-from worker.web.sight import Crew, Sight, Traffic
+from worker.web.status_cache import Crew, StatusCache, Traffic
 
 _GAUGES = {
     "assay_readable": "Whether what is kept of the assessment can be read.",
@@ -40,16 +40,16 @@ _GAUGES = {
 }
 
 
-def exposition(sight: Sight) -> tuple[bytes, str]:
+def exposition(cache: StatusCache) -> tuple[bytes, str]:
     """The text for Prometheus and its content type."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Ledgers(sight))
+    registry.register(_Ledgers(cache))
     return generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4
 
 
 class _Ledgers(Collector):
-    def __init__(self, sight: Sight) -> None:
-        self._sight = sight
+    def __init__(self, cache: StatusCache) -> None:
+        self._cache = cache
 
     def describe(self) -> Iterable[Metric]:
         return []  # or registering would collect
@@ -62,8 +62,8 @@ class _Ledgers(Collector):
         turns = HistogramMetricFamily(
             "assay_advance_seconds", "How long one turn of the loop took.", labels=["assessment"]
         )
-        crew = self._sight.crew()
-        for assessment, seen in self._sight.context.each(lambda one: self._of(one, crew)):
+        crew = self._cache.crew()
+        for assessment, seen in self._cache.context.each(lambda one: self._of(one, crew)):
             is_read = not isinstance(seen, AssayError)
             gauges["assay_readable"].add_metric([assessment], float(is_read))
             if isinstance(seen, AssayError):
@@ -79,13 +79,13 @@ class _Ledgers(Collector):
         yield from _of_crew(crew)
 
     def _of(self, assessment: str, crew: Crew) -> tuple[set[tuple[str, float]], Counters]:
-        self._sight.context.header(assessment)  # a status that is known does not look at it again
-        traffic = self._sight.traffic(assessment, crew)
+        self._cache.context.header(assessment)  # a status that is known does not look at it again
+        traffic = self._cache.traffic(assessment, crew)
         return _of_traffic(traffic), traffic.counted
 
     def _of_status(self, assessment: str) -> set[tuple[str, float]]:
         try:
-            return _of_status(self._sight.status(assessment))
+            return _of_status(self._cache.status(assessment))
         except AssayError:  # its pool is gone: the page of all assessments says so
             return set()
 

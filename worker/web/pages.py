@@ -21,7 +21,7 @@ from worker.formats import share as share_of
 from worker.report.index import pages
 from worker.report.status import Status
 from worker.web.health import SILENT_S
-from worker.web.sight import Crew, Sight, Traffic
+from worker.web.status_cache import Crew, StatusCache, Traffic
 
 # A running assessment that nobody read for so long stands still.
 # Of many that are quiet each is read once a minute (worker.watcher).
@@ -40,28 +40,28 @@ class Row:
     warnings: tuple[str, ...]
 
 
-def overview(sight: Sight) -> dict[str, Any]:
+def overview(cache: StatusCache) -> dict[str, Any]:
     """What the page of all assessments says."""
-    crew, rows = sight.crew(), []
+    crew, rows = cache.crew(), []
 
     def row(assessment: str) -> Row:
-        status, traffic = sight.status(assessment), sight.traffic(assessment, crew)
+        status, traffic = cache.status(assessment), cache.traffic(assessment, crew)
         return Row(assessment, status, traffic, tuple(warnings(status, traffic)))
 
-    for assessment, seen in sight.context.each(row):
+    for assessment, seen in cache.context.each(row):
         is_seen = isinstance(seen, Row)
         rows.append(seen if is_seen else Row(assessment, None, None, (str(seen),)))
     return {"rows": rows, "crew": crew, "missing": missing(crew), "now": time.time()}
 
 
-def detail(sight: Sight, assessment: str) -> dict[str, Any]:
+def detail(cache: StatusCache, assessment: str) -> dict[str, Any]:
     """What the page of one assessment says.
 
     Raises:
         NoSuchAssessment, PoolChanged.
     """
-    status, crew = sight.status(assessment), sight.crew()
-    work, traffic = sight.work(assessment), sight.traffic(assessment, crew)
+    status, crew = cache.status(assessment), cache.crew()
+    work, traffic = cache.work(assessment), cache.traffic(assessment, crew)
     filled = [group for group in status.groups if group["size"]]
     rows = sorted(filled, key=lambda g: float(g["mean"]), reverse=status.which == "highest")
     differences = status.models["differences"] if status.models is not None else []
@@ -85,7 +85,7 @@ def detail(sight: Sight, assessment: str) -> dict[str, Any]:
         "given_up": given_up_text(status.retired),
         "then_given_up": then_given_up(status.decision),
         "chosen": frozenset(status.decision["chosen"]) if status.decision else frozenset(),
-        "reports": pages(sight.reports(assessment), assessment),
+        "reports": pages(cache.reports(assessment), assessment),
     }
 
 
@@ -94,7 +94,7 @@ def progress(status: Status, work: Assessment) -> tuple[float, str] | None:
     rule = work.rule
     if rule.confidence is not None and status.confidence is not None:
         words = sure_text(status.confidence)
-        if work.guard is None:
+        if work.confidence_sequence is None:
             return status.confidence, f"{words}; it stops at {percent(rule.confidence)}"
         words += " by the posterior alone; bands that hold at any time decide"
         return status.confidence, words

@@ -26,7 +26,7 @@ from worker.service.counters import count_webhook
 from worker.service.logs import write_seldom
 from worker.web.app import website
 from worker.web.security import gate
-from worker.web.sight import Sight
+from worker.web.status_cache import StatusCache
 
 # Where the receiver says how Label Studio reaches it.
 RECEIVER = "assay:receiver"
@@ -73,7 +73,9 @@ def serve(
             count_webhook(quick.state, assessment)
         return is_known
 
-    app = website(Sight(quick), guarded_by, receiver(secret, wake), lambda: server.should_exit)
+    app = website(
+        StatusCache(quick), guarded_by, receiver(secret, wake), lambda: server.should_exit
+    )
     server = uvicorn.Server(config_of(app))
     write_seldom("uvicorn.error", "asyncio")
 

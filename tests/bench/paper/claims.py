@@ -17,7 +17,7 @@ from tests.bench.paper.cases import core, of_run, opened, prepared, spread
 from tests.bench.paper.data import load
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.supposing import with_tally
+from worker.core.posterior.hypothetical import with_tally
 from worker.core.questions.question import StopRule
 from worker.core.stopping.refuting import is_far_from_holding
 from worker.core.stopping.schedule import is_look

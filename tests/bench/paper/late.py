@@ -12,8 +12,8 @@ import numpy as np
 from tests.bench.paper.cache import Value, remembered
 from tests.bench.paper.cases import core, of_run, opened, order_of, prepared, spread
 from tests.bench.paper.data import load
-from worker.core.confidence_sequences.guarantee import Guard
-from worker.core.posterior.supposing import labelled
+from worker.core.confidence_sequences.guarantee import ConfidenceSequence
+from worker.core.posterior.hypothetical import labelled
 from worker.core.stopping.schedule import is_refit
 from worker.core.strategies import NothingLeft
 from worker.simulate.cases import Asked, Case
@@ -44,10 +44,15 @@ def delay_runs(pool: str, top: int, delay: Delay, n_runs: int) -> Value:
 def _end(order: tuple[Case, Delay, int]) -> tuple[int, bool] | None:
     case, delay, number = order
     assessment, outcome = opened(case)
-    assert assessment.guard is not None
+    assert assessment.confidence_sequence is not None
     assessment = of_run(assessment, case, number)
-    # a guard remembers its last bands: choosing and deciding see different counts
-    judging = replace(assessment, guard=Guard(assessment.guard.forecast, assessment.guard.miss))
+    # a sequence remembers its last bands: choosing and deciding see different counts
+    judging = replace(
+        assessment,
+        confidence_sequence=ConfidenceSequence(
+            assessment.confidence_sequence.forecast, assessment.confidence_sequence.miss
+        ),
+    )
     truth = true_values(assessment, outcome)
     rows = order_of(assessment)
     rng = np.random.default_rng([assessment.plan.seed, _DELAYING])

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from worker.core.soft_labels.known import Ballots, Gauge, Known, known
-from worker.core.soft_labels.terrain import Terrain, expected_measure, terrain
+from worker.core.soft_labels.design import Design, design_of, expected_measure
+from worker.core.soft_labels.known import DistanceMeasure, Known, VoteCounts, known
 
 
 def l2(human, predicted):
@@ -11,7 +11,7 @@ def l2(human, predicted):
     return np.sqrt(((human[:, None, :] - predicted) ** 2).sum(axis=2) / 2)
 
 
-L2 = Gauge(l2)
+L2 = DistanceMeasure(l2)
 
 
 def subjective(n, k=4, seed=0, noise=0.7, spread=1.5):
@@ -55,29 +55,29 @@ class Pool:
         self.start = np.cumsum(self.size) - self.size
         self.n_groups = predicted.shape[1]
 
-    def land(self, gauge=L2) -> Terrain:
+    def design(self, distance=L2) -> Design:
         """The cells before the first vote."""
 
         def share(human, predicted):
-            return gauge.of(human, predicted) / gauge.highest
+            return distance.of(human, predicted) / distance.highest
 
         expected = expected_measure(self.predicted, self.start, self.size, share)
-        return terrain(expected, self.group, self.size)
+        return design_of(expected, self.group, self.size)
 
-    def truth(self, gauge=L2):
+    def truth(self, distance=L2):
         """(N,) the measure of every item against all people."""
-        return gauge.of(self.human, self.predicted[:, None, :])[:, 0]
+        return distance.of(self.human, self.predicted[:, None, :])[:, 0]
 
-    def ballots(self, rows, votes, rng) -> Ballots:
+    def vote_counts(self, rows, votes, rng) -> VoteCounts:
         """So many votes on each of some items."""
         rows = np.sort(rows)
         counts = rng.multinomial(votes, self.human[rows])
-        return Ballots(counts, self.predicted[rows], self.cell[rows])
+        return VoteCounts(counts, self.predicted[rows], self.cell[rows])
 
-    def known(self, ballots, gauge=L2, land=None) -> Known:
-        """What the ballots tell."""
-        land = land or self.land(gauge)
-        return known(ballots, land, self.group, self.n_groups, gauge, (1,))
+    def known(self, vote_counts, distance=L2, design=None) -> Known:
+        """What the votes tell."""
+        design = design or self.design(distance)
+        return known(vote_counts, design, self.group, self.n_groups, distance, (1,))
 
     def overall(self, told):
         """(D,) draws of the mean over all items."""
@@ -93,13 +93,13 @@ def narrowest(draws, level):
     return x[at], x[at + n - 1]
 
 
-def replay(pool, land, n, votes, seed, *, by_drops=True, batch=40, gauge=L2):
+def replay(pool, design, n, votes, seed, *, by_drops=True, batch=40, distance=L2):
     """Ask for votes as an assessment does, in batches; return draws of the mean over all items."""
     rng = np.random.default_rng([11, seed])
     taken = np.zeros_like(pool.size)
     order = [s + rng.permutation(m) for s, m in zip(pool.start, pool.size, strict=True)]
     rows, counts = np.zeros(0, np.int64), np.zeros((0, pool.human.shape[1]), np.int64)
-    told = pool.known(Ballots(counts, pool.predicted[rows], pool.cell[rows]), gauge, land)
+    told = pool.known(VoteCounts(counts, pool.predicted[rows], pool.cell[rows]), distance, design)
     while rows.size < n:
         new, pending = [], np.zeros_like(taken)
         for _ in range(min(batch, n - rows.size)):
@@ -113,5 +113,7 @@ def replay(pool, land, n, votes, seed, *, by_drops=True, batch=40, gauge=L2):
             pending[cell] += 1
         rows = np.concatenate([rows, new]).astype(np.int64)
         counts = np.concatenate([counts, rng.multinomial(votes, pool.human[new])])
-        told = pool.known(Ballots(counts, pool.predicted[rows], pool.cell[rows]), gauge, land)
+        told = pool.known(
+            VoteCounts(counts, pool.predicted[rows], pool.cell[rows]), distance, design
+        )
     return pool.overall(told)

@@ -12,7 +12,7 @@ from worker.core.posterior.belief import Belief
 from worker.core.posterior.metrics import ACCURACY, Metric
 from worker.core.posterior.summary import whole
 from worker.core.questions.rewards import squared_error
-from worker.core.soft_labels.known import Ballots, Gauge
+from worker.core.soft_labels.known import DistanceMeasure, VoteCounts
 
 IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 N_REPLAYS = 12 if IS_SHORT else 40
@@ -26,11 +26,11 @@ def pool():
 
 def some(pool, n, votes=5, seed=0):
     rng = np.random.default_rng(seed)
-    return pool.ballots(rng.choice(pool.size.sum(), n, replace=False), votes, rng)
+    return pool.vote_counts(rng.choice(pool.size.sum(), n, replace=False), votes, rng)
 
 
 def test_before_the_first_vote_anything_is_possible_and_nothing_fails(pool):
-    nothing = Ballots(np.zeros((0, 4), np.int64), np.zeros((0, 4)), np.zeros(0, np.int64))
+    nothing = VoteCounts(np.zeros((0, 4), np.int64), np.zeros((0, 4)), np.zeros(0, np.int64))
     draws = pool.overall(pool.known(nothing))
     assert np.isfinite(draws).all()
     assert ((draws >= 0) & (draws <= 1)).all()
@@ -45,7 +45,7 @@ def test_more_items_make_it_more_certain(pool):
 
 def test_with_many_votes_on_every_item_the_mean_is_all_but_known(pool):
     counts = np.rint(pool.human * 10_000).astype(np.int64)
-    draws = pool.overall(pool.known(Ballots(counts, pool.predicted, pool.cell)))
+    draws = pool.overall(pool.known(VoteCounts(counts, pool.predicted, pool.cell)))
     assert draws.mean() == pytest.approx(pool.truth().mean(), abs=0.003)
     assert np.ptp(narrowest(draws, 0.95)) < 0.005
 
@@ -56,9 +56,9 @@ def test_the_same_ballots_give_the_same_draws(pool):
 
 
 def test_a_measure_of_another_unit_is_the_same_belief_in_that_unit(pool):
-    bits = Gauge(lambda human, predicted: 8 * l2(human, predicted), 8.0)
-    ballots = some(pool, 80)
-    assert pool.known(ballots, bits).values == pytest.approx(8 * pool.known(ballots).values)
+    bits = DistanceMeasure(lambda human, predicted: 8 * l2(human, predicted), 8.0)
+    vote_counts = some(pool, 80)
+    assert pool.known(vote_counts, bits).values == pytest.approx(8 * pool.known(vote_counts).values)
 
 
 def test_a_group_without_items_has_no_value(pool):
@@ -96,9 +96,9 @@ def test_votes_go_where_items_differ(pool):
 @pytest.mark.slow
 def test_choosing_by_the_drops_ends_with_a_narrower_interval_than_chance():
     pool = Pool(*crisp(1500, seed=11))
-    land, widths = pool.land(), []
+    design, widths = pool.design(), []
     for by_drops in (True, False):
-        of = [replay(pool, land, 150, 20, seed, by_drops=by_drops) for seed in range(4)]
+        of = [replay(pool, design, 150, 20, seed, by_drops=by_drops) for seed in range(4)]
         widths.append(np.mean([np.ptp(narrowest(draws, 0.95)) for draws in of]))
     assert widths[0] < widths[1]
 
@@ -109,10 +109,10 @@ def test_choosing_by_the_drops_ends_with_a_narrower_interval_than_chance():
 def test_the_narrowest_interval_holds_the_truth_as_often_as_it_says(kind, votes):
     """Truth: the mean over all items, with the frequencies that the votes are drawn from."""
     pool = Pool(*PEOPLE[kind](1500, seed=11))
-    land, truth = pool.land(), pool.truth().mean()
+    design, truth = pool.design(), pool.truth().mean()
     hits = {0.8: 0, 0.95: 0}
     for seed in range(N_REPLAYS):
-        draws = replay(pool, land, 120, votes, seed, batch=60)
+        draws = replay(pool, design, 120, votes, seed, batch=60)
         for level in hits:
             low, high = narrowest(draws, level)
             hits[level] += low <= truth <= high
@@ -127,7 +127,7 @@ def test_a_belief_about_a_measure_needs_votes_and_no_other_belief_takes_them(poo
     cells = pool.group, pool.size, none, none, one, one, pool.n_groups
     for metric, judged in ((Metric("measure", pooled=True), None), (ACCURACY, told)):
         with pytest.raises(ValueError, match="measure"):
-            Belief(*cells, metric=metric, judged=judged)
+            Belief(*cells, metric=metric, soft_labels=judged)
 
 
 def test_everything_that_is_asked_of_a_belief_comes_from_the_same_draws(pool):
@@ -135,7 +135,7 @@ def test_everything_that_is_asked_of_a_belief_comes_from_the_same_draws(pool):
     none, one = np.zeros(pool.size.size, np.int64), np.ones(pool.size.size)
     metric = Metric("measure", pooled=True, level=0.8)
     b = Belief(
-        pool.group, pool.size, none, none, one, one, pool.n_groups, metric=metric, judged=told
+        pool.group, pool.size, none, none, one, one, pool.n_groups, metric=metric, soft_labels=told
     )
     draws = pool.overall(told)
     mean, low, high = whole(b)

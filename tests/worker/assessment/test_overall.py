@@ -12,8 +12,8 @@ from tests.calibration.ways import WAYS
 from worker.assessment import Assessment
 from worker.assessment.believing import prior_for, scores
 from worker.core.posterior.belief import Belief, group_share
+from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.moments import moments
-from worker.core.posterior.supposing import with_prior
 from worker.core.prior.empirical import evidence, fit, loss
 from worker.core.prior.hyperparameters import WEAK, Hyperparameters
 from worker.findings.evidence import overall

@@ -84,7 +84,7 @@ def test_the_same_tally_gives_the_same_belief_and_every_choice_is_repeated(done)
 
     first, second = done.work.believe(tally), again.believe(dict(reversed(tally.items())))
 
-    assert (first.judged.values == second.judged.values).all()
+    assert (first.soft_labels.values == second.soft_labels.values).all()
     assert not unrepeated_choices(done.work, done.ledger)
 
 
@@ -130,18 +130,18 @@ def test_an_item_with_some_of_its_votes_counts_with_these(tmp_path):
 def test_a_vote_that_is_changed_changes_what_is_believed_and_back(tmp_path):
     begun = evaluated(tmp_path)
     begun.vote(rounds=3)
-    before = assess_now(begun.work, begun.ledger)[1].judged.values
+    before = assess_now(begun.work, begun.ledger)[1].soft_labels.values
     annotation = begun.desk.snapshots()[0].judgements[0]
     other = next(mood for mood in MOODS if mood != annotation.label)
 
     begun.desk.edit(annotation.annotation, other)
     begun.turn()
-    between = assess_now(begun.work, begun.ledger)[1].judged.values
+    between = assess_now(begun.work, begun.ledger)[1].soft_labels.values
     begun.desk.edit(annotation.annotation, annotation.label)
     begun.turn()
 
     assert (between != before).any()
-    assert (assess_now(begun.work, begun.ledger)[1].judged.values == before).all()
+    assert (assess_now(begun.work, begun.ledger)[1].soft_labels.values == before).all()
 
 
 @pytest.mark.slow

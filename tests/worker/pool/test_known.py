@@ -300,9 +300,9 @@ def test_the_guarantee_gains_and_loses_nothing_by_what_was_known(tmp_path: Path)
             tally[f"0:{cell}:{g}:{CLASSES[g]}"] = right[g]
             tally[f"0:{cell}:{g}:{CLASSES[(g + 1) % 3]}"] = n_labels[g] - right[g]
         belief = work.believe(tally)
-        assert work.guard is not None
+        assert work.confidence_sequence is not None
         nothing = np.zeros(work.pool.n_cells, dtype=np.int64)
-        return belief, ends(belief, nothing, work.guard, 0.02, 0.02)
+        return belief, ends(belief, nothing, work.confidence_sequence, 0.02, 0.02)
 
     (b, band), (_, expected) = bands(whole), bands(alone)
 

@@ -465,5 +465,7 @@ def test_a_guarantee_at_any_time_rests_on_nothing_of_the_past(months):
     _, two = months(20, 0, stop="{mrr: {confidence: 0.999}, guarantee: anytime}")
     alone = assess(two.work.plan, replace(two.work.pool, since=None))
     for name in ("alpha", "beta", "log_weight"):
-        mine, plain = (getattr(work.guard.forecast, name) for work in (two.work, alone))
+        mine, plain = (
+            getattr(work.confidence_sequence.forecast, name) for work in (two.work, alone)
+        )
         np.testing.assert_array_equal(mine, plain)

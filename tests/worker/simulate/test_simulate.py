@@ -20,8 +20,8 @@ from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, write_plan
 from worker.assessment import Assessment, assess
 from worker.assessment.believing import scores
 from worker.core.posterior.belief import group_share
+from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.summary import mean
-from worker.core.posterior.supposing import with_prior
 from worker.core.prior.empirical import prior_of
 from worker.core.prior.hyperparameters import Hyperparameters
 from worker.core.questions.question import Question

@@ -23,7 +23,7 @@ GUARANTEED = ("accuracy", "bias", "ece")  # the metrics that bands of accuracies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Guard:
+class ConfidenceSequence:
     """What a guarantee rests on: a forecast, and the chance that it may fail.
 
     miss: 1 - confidence, in (0, 1).
@@ -36,7 +36,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ends:
+class Bounds:
     """Every group's value lies in [low, high] at all times; nan for groups without items.
 
     low, high: (G,) values under the belief's metric. hard_low, hard_high: (K, C) rates of right
@@ -49,7 +49,7 @@ class Ends:
     hard_high: Floats
 
 
-def misses(b: Belief, question: Question, miss: float) -> tuple[float, float]:
+def alpha_split(b: Belief, question: Question, miss: float) -> tuple[float, float]:
     """How improbable a group's low end and its high end must each be, for the claim to be safe.
 
     Identify, lowest: let S* be the true set. A wrong claim S has a group j of S* outside of it and,
@@ -72,7 +72,9 @@ def misses(b: Belief, question: Question, miss: float) -> tuple[float, float]:
     return (of_rest, of_top) if question.which == "lowest" else (of_top, of_rest)
 
 
-def ends(b: Belief, unknown: Counts, guard: Guard, miss_low: float, miss_high: float) -> Ends:
+def ends(
+    b: Belief, unknown: Counts, sequence: ConfidenceSequence, miss_low: float, miss_high: float
+) -> Bounds:
     """Where every group's value lies, at all times.
 
     Args:
@@ -91,22 +93,24 @@ def ends(b: Belief, unknown: Counts, guard: Guard, miss_low: float, miss_high: f
             f"{', '.join(GUARANTEED)} and the finite population, or write `guarantee: posterior`."
         )
     if kind == "ece":
-        return _calibration_errors(b, unknown, guard, miss_low, miss_high)
+        return _calibration_errors(b, unknown, sequence, miss_low, miss_high)
     is_bias = kind == "bias"
     low, high = (miss_high, miss_low) if is_bias else (miss_low, miss_high)
     seen = Seen(b.group, b.size, b.right, b.wrong, unknown, b.n_groups)
-    found = _bands(guard, "of accuracy", seen, low, high)
+    found = _bands(sequence, "of accuracy", seen, low, high)
     if not is_bias:
-        return Ends(found.low, found.high, found.rate_low[None], found.rate_high[None])
+        return Bounds(found.low, found.high, found.rate_low[None], found.rate_high[None])
     score = _mean_score(b, b.group, b.n_groups)
-    return Ends(score - found.high, score - found.low, found.rate_high[None], found.rate_low[None])
+    return Bounds(
+        score - found.high, score - found.low, found.rate_high[None], found.rate_low[None]
+    )
 
 
-def is_identified(b: Belief, e: Ends, chosen: Sequence[int], question: Question) -> bool:
+def is_identified(b: Belief, e: Bounds, chosen: Sequence[int], question: Question) -> bool:
     """Whether the `top` groups are among `chosen`, to within the tolerance, whatever the rest is.
 
     Args:
-        e: ends at the `misses` of the question.
+        e: ends at the `alpha_split` of the question.
     """
     mine, others = sides(b, e, chosen, question)
     if not others.size:
@@ -115,7 +119,7 @@ def is_identified(b: Belief, e: Ends, chosen: Sequence[int], question: Question)
     return last <= float(others.min()) + question.tolerance + SLACK
 
 
-def sides(b: Belief, e: Ends, chosen: Sequence[int], question: Question) -> tuple[Floats, Floats]:
+def sides(b: Belief, e: Bounds, chosen: Sequence[int], question: Question) -> tuple[Floats, Floats]:
     """The worst ends of the chosen groups, and of the others with items; lowest groups wanted.
 
     For the highest ones the signs are turned, so that the first must lie below the second.
@@ -129,7 +133,11 @@ def sides(b: Belief, e: Ends, chosen: Sequence[int], question: Question) -> tupl
 
 
 def differences(
-    b: Belief, unknown: Counts, guard: Guard, pairs: Sequence[tuple[int, int]], miss: float
+    b: Belief,
+    unknown: Counts,
+    sequence: ConfidenceSequence,
+    pairs: Sequence[tuple[int, int]],
+    miss: float,
 ) -> Floats:
     """(P, 2) ends between which the difference of values of each pair lies at all times.
 
@@ -140,11 +148,11 @@ def differences(
         miss: probability that the ends of one pair are ever wrong; over several pairs, they add up.
     """
     asked = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-    apart = gaps(ends(b, unknown, guard, miss / 4, miss / 4), asked)
+    apart = gaps(ends(b, unknown, sequence, miss / 4, miss / 4), asked)
     if b.metric.kind == "ece":
         return apart
     seen = Seen(b.group, b.size, b.right, b.wrong, unknown, b.n_groups)
-    joint = joint_differences(seen, guard.forecast, asked, miss / 2)
+    joint = joint_differences(seen, sequence.forecast, asked, miss / 2)
     if b.metric.kind == "bias":
         score = _mean_score(b, b.group, b.n_groups)[asked]
         joint = (score[:, 0] - score[:, 1])[:, None] - joint[:, ::-1]
@@ -152,7 +160,7 @@ def differences(
     return np.stack([low, high], axis=1)
 
 
-def gaps(e: Ends, pairs: NDArray[np.intp]) -> Floats:
+def gaps(e: Bounds, pairs: NDArray[np.intp]) -> Floats:
     """(P, 2) ends between which the differences of values lie by each group's band alone."""
     first, second = pairs.T
     return np.stack([e.low[first] - e.high[second], e.high[first] - e.low[second]], axis=1)
@@ -175,7 +183,7 @@ def is_decided(intervals: Floats, epsilon: float) -> NDArray[np.bool_]:
     return decided
 
 
-def width(b: Belief, e: Ends) -> float:
+def width(b: Belief, e: Bounds) -> float:
     """The widest band of a group's value; of their weighted sum, if that is asked."""
     each = e.high - e.low
     if b.metric.pooled:
@@ -184,8 +192,8 @@ def width(b: Belief, e: Ends) -> float:
 
 
 def _calibration_errors(
-    b: Belief, unknown: Counts, guard: Guard, miss_low: float, miss_high: float
-) -> Ends:
+    b: Belief, unknown: Counts, sequence: ConfidenceSequence, miss_low: float, miss_high: float
+) -> Bounds:
     """Bands of sum_b p_b|g |s_b - theta_b| from those of the bins, which share the miss."""
     keys = np.stack([b.group, b.metric.unit])
     bins, of = np.unique(keys, axis=1, return_inverse=True)
@@ -200,7 +208,7 @@ def _calibration_errors(
     hard = []
     for name, miss in (("of bins, low", miss_low), ("of bins, high", miss_high)):
         each = miss / np.maximum(n_bins, 1)[group]
-        found = _bands(guard, name, seen, each, each)
+        found = _bands(sequence, name, seen, each, each)
         over, under = score - found.high, found.low - score
         distance = (
             np.maximum(np.maximum(over, under), 0.0)
@@ -210,12 +218,14 @@ def _calibration_errors(
         total = np.bincount(group, np.nan_to_num(share * distance), minlength=b.n_groups)
         both.append(np.where(group_size(b) > 0, total, np.nan))
         hard.append(np.stack([found.rate_low, found.rate_high]))
-    return Ends(both[0], both[1], hard[0], hard[1])
+    return Bounds(both[0], both[1], hard[0], hard[1])
 
 
-def _bands(guard: Guard, name: str, seen: Seen, low: float | Floats, high: float | Floats) -> Bands:
-    found = bands(seen, guard.forecast, low, high, guard._last.get(name))
-    guard._last[name] = found
+def _bands(
+    sequence: ConfidenceSequence, name: str, seen: Seen, low: float | Floats, high: float | Floats
+) -> Bands:
+    found = bands(seen, sequence.forecast, low, high, sequence._last.get(name))
+    sequence._last[name] = found
     return found
 
 

@@ -43,9 +43,9 @@ class Belief:
     metric, errors: what a group's value is, and what it takes.
     variants: equally likely tallies where labels are in doubt (`posterior.mixing`); the belief's
         own tally is then the likeliest one.
-    judged: of a measure, what the votes tell of it; all that is said of the groups comes from its
-        draws. `right` are then the items for which most people say what is predicted, and the
-        prior is not used.
+    soft_labels: of a measure, what the votes tell of it; all that is said of the groups comes
+        from its draws. `right` are then the items for which most people say what is predicted, and
+        the prior is not used.
 
     parts: of several models the belief about each one's groups, of which the arrays here are laid
         end to end: the same items lie in all of them.
@@ -70,7 +70,7 @@ class Belief:
     metric: Metric = ACCURACY
     errors: Errors | None = None
     variants: tuple["Belief", ...] = ()
-    judged: Known | None = None
+    soft_labels: Known | None = None
     parts: tuple["Belief", ...] = ()
     n_labels: int | None = None
     shared: Shared | None = None
@@ -85,10 +85,11 @@ class Belief:
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         _check(self)
-        if (self.judged is None) == (self.metric.kind == "measure"):
+        if (self.soft_labels is None) == (self.metric.kind == "measure"):
             raise ValueError(
                 f"the metric is {self.metric.kind}, and what votes tell of a measure is "
-                f"{'missing' if self.judged is None else 'there'}; pass `judged` with a measure."
+                f"{'missing' if self.soft_labels is None else 'there'}; pass `soft_labels` with a "
+                "measure."
             )
         check_fit(self.metric, self.group.size, self.errors)
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, Counts, cells_of, group_size, starts, unlabelled
-from worker.core.posterior.coarse import LARGEST_EXACT, coarse_distribution, step_of
+from worker.core.posterior.binned import LARGEST_EXACT, binned_distribution, step_of
 from worker.core.posterior.counts import (
-    CountDistribution,
     BoundedCache,
+    CountDistribution,
     distribution_of,
     mixed_distribution,
     mixed_distributions,
@@ -19,11 +19,11 @@ from worker.core.posterior.counts import (
 )
 from worker.core.posterior.differences import distribution_of_difference
 from worker.core.posterior.drawing import draw
+from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.marginals import BetaMarginal, FiniteMarginal, Marginal, SampledMarginal
 from worker.core.posterior.metrics import AFFINE, Errors, Metric
 from worker.core.posterior.mixing import distribution_in_doubt, weighed
 from worker.core.posterior.moments import moments
-from worker.core.posterior.supposing import labelled
 
 Floats = NDArray[np.float64]
 
@@ -134,8 +134,8 @@ def distributions_after(b: Belief, cell: int) -> tuple[Marginal, Marginal]:
 
 def joint_draws(b: Belief) -> Floats:
     """(2,000, G) draws of all groups' values together, always the same for the same tally."""
-    if b.judged is not None:
-        return b.judged.values
+    if b.soft_labels is not None:
+        return b.soft_labels.values
     if "joint_draws" not in b._memo:
         b._memo["joint_draws"] = draw(b, np.random.default_rng(N_DRAWS), N_DRAWS)
     drawn: Floats = b._memo["joint_draws"]
@@ -202,7 +202,7 @@ def _finite(cells: _Cells) -> FiniteMarginal:
     step = step_of(int(cells.left.sum()))
     if step == 1:
         return FiniteMarginal(_count(cells), cells.right, cells.size, cells.offset)
-    count = coarse_distribution(cells.left, cells.a, cells.c, cells.weight, step)
+    count = binned_distribution(cells.left, cells.a, cells.c, cells.weight, step)
     return FiniteMarginal(count, cells.right / step, cells.size / step, cells.offset)
 
 

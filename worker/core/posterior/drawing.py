@@ -32,8 +32,8 @@ def draw(b: Belief, rng: np.random.Generator, n: int) -> Floats:
     """
     if not b.group.size:
         return np.full((n, b.n_groups), np.nan)
-    if b.judged is not None:
-        values = b.judged.values[rng.integers(len(b.judged.values), size=n)].copy()
+    if b.soft_labels is not None:
+        values = b.soft_labels.values[rng.integers(len(b.soft_labels.values), size=n)].copy()
         values[:, group_size(b) == 0] = np.nan
         return values
     if b.variants:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.counts import CountDistribution, distribution_of_masses
+from worker.core.posterior.hypothetical import with_counts
 from worker.core.posterior.marginals import FiniteMarginal, Marginal, SampledMarginal
-from worker.core.posterior.supposing import retallied
 
 Floats = NDArray[np.float64]
 N_QUANTILES = 2000
@@ -25,14 +25,14 @@ def with_variants(b: Belief, tallies: Sequence[NDArray[np.int64]]) -> Belief:
     """The belief with so many equally likely tallies instead of its own, which stays the likeliest.
 
     Args:
-        tallies: (C, 1 + L) each, as of `retallied`; equal ones share their work.
+        tallies: (C, 1 + L) each, as of `with_counts`; equal ones share their work.
     """
     made: dict[bytes, Belief] = {}
     variants = []
     for counts in tallies:
         key = counts.tobytes()
         if key not in made:
-            made[key] = retallied(b, counts)
+            made[key] = with_counts(b, counts)
         variants.append(made[key])
     if len(made) == 1:
         return variants[0]

@@ -72,8 +72,8 @@ def moments(b: Belief) -> Moments:
         group and an infinite population, at a drawn rate.
     """
     if "moments" not in b._memo:
-        if b.judged is not None:
-            b._memo["moments"] = _of_votes(b, b.judged)
+        if b.soft_labels is not None:
+            b._memo["moments"] = _of_votes(b, b.soft_labels)
             return b._memo["moments"]  # type: ignore[no-any-return]
         if b.parts:
             b._memo["moments"] = _side_by_side([moments(part) for part in b.parts])
@@ -85,15 +85,15 @@ def moments(b: Belief) -> Moments:
     return worked_out
 
 
-def _of_votes(b: Belief, judged: Known) -> Moments:
+def _of_votes(b: Belief, measured: Known) -> Moments:
     """Of a measure; here `rate` is the share of items for which most people agree with it."""
-    values, share = judged.values, group_size(b) / max(1, int(group_size(b).sum()))
+    values, share = measured.values, group_size(b) / max(1, int(group_size(b).sum()))
     total = np.nan_to_num(values) @ share
     mean, variance = values.mean(axis=0), values.var(axis=0)
     return Moments(
         mean=mean,
         variance=variance,
-        drop=judged.drops(),
+        drop=measured.drops(),
         rate=(b.right + 1) / (b.right + b.wrong + 2),
         weight=np.ones((b.n_groups, 1)),
         given=np.stack([mean, variance])[:, :, None],

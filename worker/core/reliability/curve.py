@@ -54,7 +54,7 @@ class _Part(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class ScoreGrid:
     """The pool by score: of_item (N,) the place 0..T-1 of every item; the rest is by place.
 
     at: (T,) in [0, 1], half the score and half its rank. smoother: (T, T), which takes sums of
@@ -69,7 +69,7 @@ class Places:
     smoother: Floats
 
 
-def places(score: Floats, bounds: Floats | None = None) -> Places:
+def score_grid(score: Floats, bounds: Floats | None = None) -> ScoreGrid:
     """Put the items of a pool in places by score, and say how the curve is smoothed.
 
     Where few items lie the score tells how near two of them are, where many lie their rank does:
@@ -103,7 +103,7 @@ def places(score: Floats, bounds: Floats | None = None) -> Places:
         return by_place
 
     middle, logit = means(at), means(special.logit(np.clip(values, 1e-4, 1 - 1e-4)))
-    return Places(of_item, middle, means(values), logit, items, _smoother(middle, items))
+    return ScoreGrid(of_item, middle, means(values), logit, items, _smoother(middle, items))
 
 
 def _smoother(at: Floats, items: Ints) -> Floats:
@@ -117,7 +117,7 @@ def _smoother(at: Floats, items: Ints) -> Floats:
     return lines
 
 
-def true_curve(at: Places, right: NDArray[np.bool_]) -> tuple[Floats, float]:
+def true_curve(at: ScoreGrid, right: NDArray[np.bool_]) -> tuple[Floats, float]:
     """The curve (T,) and the ECE of a pool whose items are all labelled, right or not (N,)."""
     there = np.bincount(at.of_item, weights=right, minlength=at.items.size)
     curve = _curves(at, there.astype(np.float64))
@@ -125,7 +125,7 @@ def true_curve(at: Places, right: NDArray[np.bool_]) -> tuple[Floats, float]:
 
 
 def right_answers(
-    at: Places,
+    at: ScoreGrid,
     group: Ints,
     rows: Ints,
     right: NDArray[np.bool_],
@@ -177,7 +177,7 @@ def right_answers(
     return np.concatenate(drawn)
 
 
-def curve_of(at: Places, right: Floats) -> Curve:
+def curve_of(at: ScoreGrid, right: Floats) -> Curve:
     """The pool's curve and ECE, of draws (n, T) of the right answers at every place."""
     curve = _curves(at, right)
     low, high = np.quantile(curve, [0.025, 0.975], axis=0)
@@ -185,7 +185,7 @@ def curve_of(at: Places, right: Floats) -> Curve:
     return Curve(at.score, at.items, curve.mean(axis=0), low, high, narrowest(ece))
 
 
-def _lumped(at: Places, group: Ints, rows: Ints) -> tuple[Ints, int]:
+def _lumped(at: ScoreGrid, group: Ints, rows: Ints) -> tuple[Ints, int]:
     """The groups (N,), and how many there are; of many, those without labels share levels.
 
     A thousand levels that nothing is known of are as good as 256 for a sum over all of them.
@@ -203,7 +203,7 @@ def _lumped(at: Places, group: Ints, rows: Ints) -> tuple[Ints, int]:
     return code[group], n_labelled + n_blank
 
 
-def group_logits(at: Places, group: Ints, n_groups: int) -> Floats:
+def group_logits(at: ScoreGrid, group: Ints, n_groups: int) -> Floats:
     """(G,) mean logit score of every group, less that of the pool; 0 for groups without items."""
     size = np.bincount(group, minlength=n_groups)
     logit = at.logit[at.of_item]
@@ -211,7 +211,7 @@ def group_logits(at: Places, group: Ints, n_groups: int) -> Floats:
     return np.where(size > 0, mean - logit.mean(), 0.0)
 
 
-def _curves(at: Places, right: Floats) -> Floats:
+def _curves(at: ScoreGrid, right: Floats) -> Floats:
     """(..., T) the curve, of sums (..., T) of right answers at the places."""
     curve: Floats = np.clip(at.score + (right - at.score * at.items) @ at.smoother.T, 0, 1)
     return curve

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.soft_labels.curves import Curve, curve_through, rate_of
-from worker.core.soft_labels.terrain import Terrain
+from worker.core.soft_labels.design import Design
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,7 +59,7 @@ class Found:
         return max(self.curves, key=lambda curve: curve.log_weight)
 
 
-def fit(land: Terrain, seen: Seen) -> Found:
+def fit(design: Design, seen: Seen) -> Found:
     """Fit the curve, with every combination of settings.
 
     The sum of the measures of the items with votes counts as a binomial that is scaled by `spread`
@@ -70,14 +70,14 @@ def fit(land: Terrain, seen: Seen) -> Found:
     spread: Floats = np.full(seen.n.size, _USUAL_SPREAD)
     mean: Floats = np.zeros(seen.n.size)
     for _ in range(2):
-        middle = curve_through(land, *_scaled(seen, spread), *_MIDDLE)
+        middle = curve_through(design, *_scaled(seen, spread), *_MIDDLE)
         more, less = _scaled(seen, spread)
-        mu = rate_of(land, middle.at)
+        mu = rate_of(design, middle.at)
         mean = (middle.strength * mu + more) / (middle.strength + more + less)
         spread = _spreads(seen, mean)
     more, less = _scaled(seen, spread)
     curves = tuple(
-        curve_through(land, more, less, *settings, start=middle.at)
+        curve_through(design, more, less, *settings, start=middle.at)
         for settings in product(_BENDS, _GROUPS, _LOG_STRENGTHS)
     )
     return Found(curves, spread, mean, seen.n)
@@ -96,7 +96,7 @@ def _spreads(seen: Seen, mean: Floats) -> Floats:
 
 
 def draws(
-    land: Terrain, seen: Seen, found: Found, rng: np.random.Generator, n: int = N_DRAWS
+    design: Design, seen: Seen, found: Found, rng: np.random.Generator, n: int = N_DRAWS
 ) -> Floats:
     """(n, C) draws of the sum of the measures of all items of each cell.
 
@@ -116,13 +116,13 @@ def draws(
     mu, strength = np.empty(known.shape), np.empty(known.shape)
     for number, curve in enumerate(found.curves):
         at = np.flatnonzero(which == number)
-        mu[at] = rate_of(land, curve.drawn(rng, at.size))
+        mu[at] = rate_of(design, curve.drawn(rng, at.size))
         strength[at] = curve.strength
     mu = np.clip(mu * ratio[:, None], 1e-5, 1 - 1e-5)
     a = strength * mu + known / found.spread
     b = strength * (1 - mu) + (seen.n - known) / found.spread
     rate = rng.beta(a, b)
-    rest = land.size - seen.n
+    rest = design.size - seen.n
     to_come = rest * rate
     to_come += np.sqrt(rest * found.spread * rate * (1 - rate)) * rng.standard_normal(rate.shape)
     drawn: Floats = known + np.clip(to_come, 0.0, rest)
@@ -130,7 +130,7 @@ def draws(
     return drawn
 
 
-def worths(land: Terrain, found: Found, pending: Ints) -> Floats:
+def worths(design: Design, found: Found, pending: Ints) -> Floats:
     """(C,) expected drop of the variance of the sum of all measures by one more item's votes.
 
     Of a normal with the same variances: the square of the covariance of the cell's next item with
@@ -145,16 +145,16 @@ def worths(land: Terrain, found: Found, pending: Ints) -> Floats:
         (C,), squared sums of measures; 0 where no item is left.
     """
     curve, n = found.likeliest, found.n + pending
-    slope = rate_of(land, curve.at)
+    slope = rate_of(design, curve.at)
     slope = slope * (1 - slope)
     own = slope / (curve.strength + 1)  # variance of a cell's mean about the curve
     noise = found.mean * (1 - found.mean) * found.spread  # of an item about the cell's mean
     told = np.where(n > 0, 1 / (own + noise / np.maximum(n, 1)), 0.0)
-    x = land.design * slope[:, None]
+    x = design.columns * slope[:, None]
     precision = np.diag(curve.sd**-2) + (x.T * told) @ x
     kept = noise / (noise + n * own)  # of what moves the curve, and of the cell's own variance
     moving = x * kept[:, None]
-    rest = np.maximum(land.size - n, 0)
+    rest = np.maximum(design.size - n, 0)
     shared = np.linalg.solve(precision, np.column_stack([moving.T, moving.T @ rest]))
     covariance = moving @ shared[:, -1] + own * kept * rest
     variance = np.einsum("cq,qc->c", moving, shared[:, :-1]) + own * kept + noise

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
-from worker.core.soft_labels.terrain import KNOTS, Terrain
+from worker.core.soft_labels.design import KNOTS, Design
 
 Floats = NDArray[np.float64]
 
@@ -41,13 +41,15 @@ class Curve:
         return drawn
 
 
-def rate_of(land: Terrain, w: Floats) -> Floats:
+def rate_of(design: Design, w: Floats) -> Floats:
     """(C,) or (n, C) means of the cells on curves with weights (q,) or (n, q)."""
-    return np.clip(special.expit(land.offset + w @ land.design.T), _LEAST_RATE, 1 - _LEAST_RATE)
+    return np.clip(
+        special.expit(design.offset + w @ design.columns.T), _LEAST_RATE, 1 - _LEAST_RATE
+    )
 
 
 def curve_through(
-    land: Terrain,
+    design: Design,
     more: Floats,
     less: Floats,
     bends: float,
@@ -63,11 +65,17 @@ def curve_through(
         log_strength: how closely cells follow the curve.
         start: (q,) where the search begins.
     """
-    sd = np.full(land.design.shape[1], groups)
+    sd = np.full(design.columns.shape[1], groups)
     sd[: 2 + KNOTS.size] = [_LEVEL, _SLOPE, *[bends] * KNOTS.size]
-    strength = np.exp(log_strength) * land.closeness
+    strength = np.exp(log_strength) * design.closeness
     at = np.flatnonzero(more + less)
-    x, s, offset, more, less = land.design[at], strength[at], land.offset[at], more[at], less[at]
+    x, s, offset, more, less = (
+        design.columns[at],
+        strength[at],
+        design.offset[at],
+        more[at],
+        less[at],
+    )
     precision = np.diag(sd**-2)
 
     def loss(w: Floats) -> tuple[float, Floats, Floats]:

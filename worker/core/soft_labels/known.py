@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.soft_labels.cells import Found, Seen, draws, fit, worths
+from worker.core.soft_labels.design import Design
 from worker.core.soft_labels.opinions import Measured, measured
-from worker.core.soft_labels.terrain import Terrain
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -17,7 +17,7 @@ _ITEMS, _CELLS = 1, 2  # streams of random numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Gauge:
+class DistanceMeasure:
     """A measure of items, and its greatest value.
 
     of: human frequencies (n, K) and predictions (n, 1, K) -> (n, 1) numbers in [0, highest].
@@ -30,7 +30,7 @@ class Gauge:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ballots:
+class VoteCounts:
     """The votes on n items of the pool.
 
     counts: (n, K) whole, at least one an item. predicted: (n, K), rows sum to 1. cell: (n,).
@@ -46,13 +46,13 @@ class Known:
     """What the votes tell of the measure.
 
     values: (D, G) equally likely values of the groups' means over all their items; nan where a
-        group has none. n_votes: all votes. land, found: what the cells are like, to choose by.
+        group has none. n_votes: all votes. design, found: what the cells are like, to choose by.
     highest: the unit of `found`.
     """
 
     values: Floats
     n_votes: int
-    land: Terrain
+    design: Design
     found: Found
     highest: float
 
@@ -62,46 +62,53 @@ class Known:
         Args:
             pending: (C,) items that wait for votes; they count as if they had come back.
         """
-        scale = (self.highest / self.land.size.sum()) ** 2
-        more = np.zeros_like(self.land.size) if pending is None else pending
-        dropped: Floats = scale * worths(self.land, self.found, more)
+        scale = (self.highest / self.design.size.sum()) ** 2
+        more = np.zeros_like(self.design.size) if pending is None else pending
+        dropped: Floats = scale * worths(self.design, self.found, more)
         return dropped
 
 
 def known(
-    ballots: Ballots, land: Terrain, group: Ints, n_groups: int, gauge: Gauge, seed: tuple[int, ...]
+    vote_counts: VoteCounts,
+    design: Design,
+    group: Ints,
+    n_groups: int,
+    distance: DistanceMeasure,
+    seed: tuple[int, ...],
 ) -> Known:
     """Say what the votes tell of the mean measure of every group, and of all items together.
 
-    A function of the multiset of ballots, the cells and the seed alone, if the ballots come in a
+    A function of the multiset of the counts, the cells and the seed alone, if the counts come in a
     canonical order.
 
     Args:
-        land: the cells, with their sizes (`terrain`).
+        design: the cells, with their sizes (`design_of`).
         group: (C,) each cell's group, of `n_groups`; there may be groups without cells.
         seed: of the draws; whole numbers >= 0.
     """
 
-    items = measured_by(gauge, ballots, seed)
-    seen = summed(items, ballots.cell, land.size.size)
-    found = fit(land, seen)
-    drawn = draws(land, seen, found, _stream(seed, _CELLS))
-    sizes = np.bincount(group, weights=land.size, minlength=n_groups)
+    items = measured_by(distance, vote_counts, seed)
+    seen = summed(items, vote_counts.cell, design.size.size)
+    found = fit(design, seen)
+    drawn = draws(design, seen, found, _stream(seed, _CELLS))
+    sizes = np.bincount(group, weights=design.size, minlength=n_groups)
     filled, first = np.unique(group, return_index=True)
     values = np.full((len(drawn), n_groups), np.nan)
-    values[:, filled] = np.add.reduceat(drawn, first, axis=1) * gauge.highest / sizes[filled]
+    values[:, filled] = np.add.reduceat(drawn, first, axis=1) * distance.highest / sizes[filled]
     values.setflags(write=False)
-    return Known(values, int(ballots.counts.sum()), land, found, gauge.highest)
+    return Known(values, int(vote_counts.counts.sum()), design, found, distance.highest)
 
 
-def measured_by(gauge: Gauge, ballots: Ballots, seed: tuple[int, ...]) -> Measured:
+def measured_by(
+    distance: DistanceMeasure, vote_counts: VoteCounts, seed: tuple[int, ...]
+) -> Measured:
     """The posterior of every item's measure, as a part of the greatest possible one."""
 
     def of(human: Floats, predicted: Floats) -> Floats:
-        return np.clip(gauge.of(human, predicted) / gauge.highest, 0.0, 1.0)
+        return np.clip(distance.of(human, predicted) / distance.highest, 0.0, 1.0)
 
     rng = _stream(seed, _ITEMS)
-    return measured(ballots.counts, ballots.predicted, of, rng, gauge.misfit)
+    return measured(vote_counts.counts, vote_counts.predicted, of, rng, distance.misfit)
 
 
 def summed(items: Measured, cell: Ints, n_cells: int) -> Seen:

@@ -6,11 +6,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from worker.core.confidence_sequences.guarantee import (
-    Guard,
+    ConfidenceSequence,
+    alpha_split,
     differences,
     ends,
     is_identified,
-    misses,
     region_of,
     width,
 )
@@ -104,7 +104,7 @@ def decide(
     spent: int,
     left: int,
     rng: np.random.Generator | None = None,
-    guard: Guard | None = None,
+    sequence: ConfidenceSequence | None = None,
     unknown: Counts | None = None,
     bound_suffices: bool = False,
     beforehand: Counts | None = None,
@@ -121,9 +121,9 @@ def decide(
         left: items that can still be claimed or are pending, and whose labels would tell something.
         rng: for the one inexact rule (see `mrr_confidence`). Without it the draws are always the
             same, so that the same tally gives the same decision.
-        guard: with it the rule holds only where the claim is true of all that is not ruled out at
-            any time (`confidence_sequences`); the posterior is reported, but does not decide.
-        unknown: (C,) claimed items without an outcome, for the guard; None: there are none.
+        sequence: with it the rule holds only where the claim is true of all that is not ruled out
+            at any time (`confidence_sequences`); the posterior is reported, but does not decide.
+        unknown: (C,) claimed items without an outcome, for the sequence; None: there are none.
         bound_suffices: while the question is open and a bound says that the rule does not hold, the
             confidence is not worked out (None): it takes ten times as long.
         beforehand: (C,) items whose outcome was known before the first label; None: there are none.
@@ -146,13 +146,15 @@ def decide(
         report = _compare(b, question, rule)
     else:
         report = _estimate(b, rule)
-    if guard is not None:
+    if sequence is not None:
         nothing = np.zeros(b.group.size, dtype=np.int64)
-        report = _guarded(b, question, rule, report, guard, nothing if unknown is None else unknown)
+        report = _under_sequence(
+            b, question, rule, report, sequence, nothing if unknown is None else unknown
+        )
 
     is_open = by_group(b, unlabelled(b))[list(report.groups)].any()
     # Nor is it ever certain what all people would say of an item.
-    is_known = b.population == "finite" and not b.variants and b.judged is None
+    is_known = b.population == "finite" and not b.variants and b.soft_labels is None
     certain = is_known and not is_open
     reason: Reason = "open"
     if certain and left == 0:
@@ -258,20 +260,25 @@ def _estimate(b: Belief, rule: StopRule) -> _Report:
     return _Report(holds=value <= rule.target, groups=tuple(filled.tolist()), value=value)
 
 
-def _guarded(
-    b: Belief, question: Question, rule: StopRule, report: _Report, guard: Guard, unknown: Counts
+def _under_sequence(
+    b: Belief,
+    question: Question,
+    rule: StopRule,
+    report: _Report,
+    sequence: ConfidenceSequence,
+    unknown: Counts,
 ) -> _Report:
     """The report with a rule that holds by the bands and not by the posterior."""
     if question.task == "compare":
         pairs = [(p.g1, p.g2) for p in report.pairs]
-        intervals = differences(b, unknown, guard, pairs, guard.miss / len(pairs))
+        intervals = differences(b, unknown, sequence, pairs, sequence.miss / len(pairs))
         found = [region_of(low, high, question.epsilon) for low, high in intervals.tolist()]
         verdicts = tuple(
             pair if at is None else pair._replace(region=_REGION_NAMES[at])
             for pair, at in zip(report.pairs, found, strict=True)
         )
         return replace(report, holds=None not in found, pairs=verdicts)
-    bands = ends(b, unknown, guard, *misses(b, question, guard.miss))
+    bands = ends(b, unknown, sequence, *alpha_split(b, question, sequence.miss))
     if question.task == "identify":
         holds = is_identified(b, bands, report.chosen, question)
         return replace(report, holds=holds)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.confidence_sequences.guarantee import Guard, ends, misses, sides
+from worker.core.confidence_sequences.guarantee import ConfidenceSequence, alpha_split, ends, sides
 from worker.core.posterior.belief import Belief, Counts, group_size
 from worker.core.posterior.marginals import SLACK
 from worker.core.posterior.mixing import mixed
@@ -31,7 +31,7 @@ def shortlist(
     b: Belief,
     question: Question,
     confidence: float,
-    guard: Guard | None = None,
+    sequence: ConfidenceSequence | None = None,
     unknown: Counts | None = None,
 ) -> Shortlist:
     """The fewest groups that have the `top` among them with at least this confidence; of more than
@@ -43,14 +43,14 @@ def shortlist(
     Args:
         question: an identify question.
         confidence: in (0, 1].
-        guard: with it nobody is missing who could still be one of the `top` by the bands: so it
-            holds at any time, with the same few misses as the answer (`misses`), and `confidence`
-            is not asked.
+        sequence: with it nobody is missing who could still be one of the `top` by the bands: so it
+            holds at any time, with the same few misses as the answer (`alpha_split`), and
+            `confidence` is not asked.
         unknown: (C,) as of `decide`.
     """
-    if guard is not None:
+    if sequence is not None:
         nothing = np.zeros(b.group.size, dtype=np.int64)
-        return _at_any_time(b, question, guard, nothing if unknown is None else unknown)
+        return _at_any_time(b, question, sequence, nothing if unknown is None else unknown)
     order, n = _likeliest_first(b, question, confidence)
 
     def sure(n: int) -> float:
@@ -116,14 +116,16 @@ def _likeliest_first(b: Belief, question: Question, confidence: float) -> tuple[
     return ordered(extreme).tolist(), n
 
 
-def _at_any_time(b: Belief, question: Question, guard: Guard, unknown: Counts) -> Shortlist:
+def _at_any_time(
+    b: Belief, question: Question, sequence: ConfidenceSequence, unknown: Counts
+) -> Shortlist:
     """All whose bands do not rule them out: their best end is better than `top` worst ends.
 
     That a group of the true set is missing takes the same wrong ends as a wrong answer: of a group
     that is named and not in the set, or of the one that is missing.
     """
     order = np.sort(ranking(b, question.which))
-    found = ends(b, unknown, guard, *misses(b, question, guard.miss))
+    found = ends(b, unknown, sequence, *alpha_split(b, question, sequence.miss))
     worst, _ = sides(b, found, order.tolist(), question)
     _, best = sides(b, found, (), question)
     top = min(question.top, order.size)
@@ -132,5 +134,5 @@ def _at_any_time(b: Belief, question: Question, guard: Guard, unknown: Counts) -
     is_in[np.argsort(worst, kind="stable")[:top]] = True
     inside = order[is_in]
     return Shortlist(
-        tuple(inside[np.argsort(worst[is_in], kind="stable")].tolist()), 1 - guard.miss
+        tuple(inside[np.argsort(worst[is_in], kind="stable")].tolist()), 1 - sequence.miss
     )

@@ -4,13 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.confidence_sequences.guarantee import (
-    Ends,
-    Guard,
+    Bounds,
+    ConfidenceSequence,
+    alpha_split,
     differences,
     ends,
     gaps,
     is_decided,
-    misses,
 )
 from worker.core.posterior.belief import (
     Belief,
@@ -20,8 +20,8 @@ from worker.core.posterior.belief import (
     group_size,
     unlabelled,
 )
+from worker.core.posterior.hypothetical import with_pending
 from worker.core.posterior.moments import Moments, moments
-from worker.core.posterior.supposing import with_pending
 from worker.core.questions.comparison import pairs_asked
 from worker.core.questions.question import Question
 from worker.core.questions.ranking import ranking
@@ -52,7 +52,7 @@ def blocking(
     pending: Ints,
     rng: Rng,
     *,
-    guard: Guard,
+    sequence: ConfidenceSequence,
 ) -> Choice:
     """Choose the item expected to move most the end of a band that keeps the claim from closing.
 
@@ -66,7 +66,7 @@ def blocking(
     Args:
         left, pending: what is unlabelled and in neither will have no outcome: skipped, rejected or
             withheld.
-        guard: as for the stop rule.
+        sequence: as for the stop rule.
 
     Raises:
         NothingLeft: there is no item that could help.
@@ -76,12 +76,12 @@ def blocking(
     lost, left = unlabelled(belief) - left - pending, askable
     expected = with_pending(belief, pending)
     known = moments(expected)
-    found = ends(expected, lost, guard, *misses(belief, question, guard.miss))
+    found = ends(expected, lost, sequence, *alpha_split(belief, question, sequence.miss))
     is_open = by_group(belief, left) > 0
     if question.task == "identify":
         group, end = _blocks_set(expected, found, question, is_open, rng)
     elif question.task == "compare":
-        group, end = _blocks_pair(expected, known, found, question, is_open, rng, lost, guard)
+        group, end = _blocks_pair(expected, known, found, question, is_open, rng, lost, sequence)
     else:
         group, end = _widest(expected, found, is_open, rng)
     hard = found.hard_low if end == _LOW else found.hard_high
@@ -97,7 +97,7 @@ def blocking(
 
 
 def _blocks_set(
-    b: Belief, e: Ends, question: Question, is_open: NDArray[np.bool_], rng: Rng
+    b: Belief, e: Bounds, question: Question, is_open: NDArray[np.bool_], rng: Rng
 ) -> tuple[int, int]:
     order = ranking(b, question.which)
     chosen, others = order[: question.n_named], order[question.n_named :]
@@ -121,18 +121,18 @@ def _blocks_set(
 def _blocks_pair(
     b: Belief,
     known: Moments,
-    found: Ends,
+    found: Bounds,
     question: Question,
     is_open: NDArray[np.bool_],
     rng: Rng,
     lost: Counts,
-    guard: Guard,
+    sequence: ConfidenceSequence,
 ) -> tuple[int, int]:
     asked = np.array(pairs_asked(b, question))
     pairs = asked[is_open[asked].any(axis=1)]
     undecided = ~is_decided(gaps(found, pairs), question.epsilon)
     tried = rng.permutation(pairs[undecided] if undecided.any() else pairs)[:_PAIRS_TRIED]
-    both = differences(b, lost, guard, tried.tolist(), guard.miss / len(asked))
+    both = differences(b, lost, sequence, tried.tolist(), sequence.miss / len(asked))
     pair = tried[int(is_decided(both, question.epsilon).argmin())]  # the first one if all are
     groups = rng.permutation(pair[is_open[pair]])
     group, other = int(groups[0]), int(pair.sum() - groups[0])
@@ -142,7 +142,7 @@ def _blocks_pair(
     return group, _LOW if gap > 0 else _HIGH
 
 
-def _widest(b: Belief, e: Ends, is_open: NDArray[np.bool_], rng: Rng) -> tuple[int, int]:
+def _widest(b: Belief, e: Bounds, is_open: NDArray[np.bool_], rng: Rng) -> tuple[int, int]:
     share = group_share(b) if b.metric.pooled else 1.0
     wide = np.where(is_open & (group_size(b) > 0), (e.high - e.low) * share, -np.inf)
     # Expected outcomes of pending items may leave a width of a hair below nothing.

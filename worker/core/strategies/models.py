@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from worker.core.posterior.belief import Belief
+from worker.core.posterior.hypothetical import with_pending
 from worker.core.posterior.moments import moments
-from worker.core.posterior.supposing import with_pending
 from worker.core.posterior.views import Queue, View
 from worker.core.questions.question import Question
 from worker.core.strategies.deciding import telling

@@ -3,8 +3,8 @@
 import numpy as np
 
 from worker.core.posterior.belief import Belief
+from worker.core.posterior.hypothetical import with_pending
 from worker.core.posterior.moments import moments
-from worker.core.posterior.supposing import with_pending
 from worker.core.questions.question import Question
 from worker.core.questions.rewards import question_drop
 from worker.core.strategies.deciding import telling
@@ -43,8 +43,8 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
         pools, cells and components.
     """
     left = checked(belief, question, left, pending)
-    if belief.judged is not None:
-        return _best(belief, belief.judged.drops(pending), left, rng)
+    if belief.soft_labels is not None:
+        return _best(belief, belief.soft_labels.drops(pending), left, rng)
     expected = with_pending(belief, pending)
     if question.task == "estimate":
         return _best(belief, _estimating(expected, rng), left, rng)

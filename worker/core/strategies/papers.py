@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, by_group, cells_of, group_share
 from worker.core.posterior.drawing import draw, draw_cells
+from worker.core.posterior.hypothetical import with_pending
 from worker.core.posterior.metrics import AFFINE
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import marginals
-from worker.core.posterior.supposing import with_pending
 from worker.core.questions.comparison import lookahead, pairs_asked, regions
 from worker.core.questions.question import Question
 from worker.core.questions.rewards import drawn_drop, question_drop

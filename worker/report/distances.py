@@ -26,7 +26,7 @@ _DRAWS = 1000
 _MOST_SENTENCES = 5
 
 
-def judged_so_far(
+def distances_so_far(
     work: Assessment, belief: Belief, tally: Mapping[str, int]
 ) -> PredictorExperiment | None:
     """The distribution of the measure over the items, in all and by group, and what is confused.
@@ -36,7 +36,7 @@ def judged_so_far(
     five.
     """
     by = work.soft_labels
-    if by is None or belief.judged is None:
+    if by is None or belief.soft_labels is None:
         return None
     votes = votes_of_tally(tally, work.pool)
     n = votes.row.size
@@ -56,7 +56,7 @@ def judged_so_far(
     parts = []
     for g in sorted(int(g) for g in shown):
         at = group == g
-        values = np.sort(belief.judged.values[:, g])
+        values = np.sort(belief.soft_labels.values[:, g])
         narrow = distribution(values, level)
         ends = float(values.mean()), narrow.low, narrow.high
         name = work.pool.group_names[g]
@@ -108,7 +108,7 @@ def _part(
         name=name,
         items=weight.size,
         draws=len(drawn),
-        measure=distribution(each, level, 0.0, by.gauge.highest),
+        measure=distribution(each, level, 0.0, by.distance.highest),
         mean=Estimate(mean, low, high),
         seen=mean,
         seen_distribution=None,

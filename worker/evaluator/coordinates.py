@@ -25,7 +25,7 @@ _LEADERS = 128  # labels that stand for all in the map, though not in the likeli
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class Coordinates:
     """A map between places z (P,) and weights (P,), as functions of JAX arrays.
 
     potential: minus the log posterior density at z, but for a constant.
@@ -62,32 +62,32 @@ def likelihood(network: Network, data: Grouped, sigma2: float) -> Callable[[Any]
     return surprise
 
 
-def in_box(network: Network, data: Grouped, options: Options) -> Places:
+def in_box(network: Network, data: Grouped, options: Options) -> Coordinates:
     """The posterior under a prior that is flat between -BOX and BOX: logits of the place there."""
     import jax
     import jax.numpy as jnp
 
     surprise = likelihood(network, data, options.sigma2)
-    return Places(
+    return Coordinates(
         lambda z: surprise(BOX * jnp.tanh(z / 2)) + jnp.sum(z + 2 * jax.nn.softplus(-z)),
         lambda z: BOX * jnp.tanh(z / 2),
         lambda w: 2 * jnp.arctanh(jnp.clip(w / BOX, -0.999, 0.999)),
     )
 
 
-def as_given(network: Network, data: Grouped, options: Options) -> Places:
+def as_given(network: Network, data: Grouped, options: Options) -> Coordinates:
     """The posterior under N(0, PRIOR_SD^2), in weights as they are."""
     import jax.numpy as jnp
 
     surprise = likelihood(network, data, options.sigma2)
-    return Places(
+    return Coordinates(
         lambda w: surprise(w) + jnp.sum(jnp.square(w)) / (2 * PRIOR_SD**2),
         lambda w: w,
         lambda w: w,
     )
 
 
-def whitened(network: Network, data: Grouped, options: Options, reference: Floats) -> Places:
+def whitened(network: Network, data: Grouped, options: Options, reference: Floats) -> Coordinates:
     """The posterior under N(0, PRIOR_SD^2), the output layer in standard deviations.
 
     With units h(x) = (sigmoid(A x + b), 1) and the reference's logits t(x), each output is taken
@@ -132,7 +132,7 @@ def whitened(network: Network, data: Grouped, options: Options, reference: Float
         first = jnp.concatenate([inner.ravel(), bias + inner @ middle]) / PRIOR_SD
         return jnp.concatenate([first, z.ravel()])
 
-    return Places(potential, lambda z: unfold(z)[0], place_of)
+    return Coordinates(potential, lambda z: unfold(z)[0], place_of)
 
 
 def _leaders(

@@ -19,21 +19,21 @@ _WORK = 1 << 23  # numbers; above, the first items of each cell stand for it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Terrain:
+class Design:
     """C cells, and a curve through them: offset + design @ w is the logit of a cell's mean measure.
 
-    design: (C, q): level, slope over the expected measure, bends over the cell's place among all
+    columns: (C, q): level, slope over the expected measure, bends over the cell's place among all
     items, and one column a group. offset: (C,). closeness: (C,) how many times closer than others a
     cell follows the curve. size: (C,) items.
     """
 
-    design: Floats
+    columns: Floats
     offset: Floats
     closeness: Floats
     size: Ints
 
 
-def terrain(expected: Floats, group: Ints, size: Ints) -> Terrain:
+def design_of(expected: Floats, group: Ints, size: Ints) -> Design:
     """Lay a curve through the cells.
 
     Args:
@@ -51,7 +51,7 @@ def terrain(expected: Floats, group: Ints, size: Ints) -> Terrain:
         columns.append(np.eye(n_groups)[np.unique(group, return_inverse=True)[1]])
     middle = special.expit(USUAL_SLOPE * x)
     closeness = (4 * middle * (1 - middle)) ** -0.5
-    return Terrain(np.concatenate(columns, axis=1), USUAL_SLOPE * x, closeness, size)
+    return Design(np.concatenate(columns, axis=1), USUAL_SLOPE * x, closeness, size)
 
 
 def expected_measure(

@@ -56,7 +56,7 @@ class _Known:
     status: Status | None = None
 
 
-class Sight:
+class StatusCache:
     """Reads the ledgers; keeps what is costly until the ledger changes. For many threads."""
 
     def __init__(self, context: Context) -> None:

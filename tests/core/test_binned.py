@@ -6,7 +6,7 @@ from scipy import stats
 
 from worker.core.posterior import distributions
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.coarse import LARGEST_EXACT, coarse_distribution, step_of
+from worker.core.posterior.binned import LARGEST_EXACT, binned_distribution, step_of
 from worker.core.posterior.counts import mixed_distribution
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.summary import interval, marginal, mean
@@ -24,7 +24,7 @@ def test_a_coarse_distribution_lies_within_a_step_or_two_of_the_exact_one(streng
     step = 8
 
     exact = mixed_distribution(left, a, b, weight).pmf
-    coarse = coarse_distribution(left, a, b, weight, step).pmf
+    coarse = binned_distribution(left, a, b, weight, step).pmf
 
     k, j = np.arange(exact.size), step * np.arange(coarse.size)
     assert exact @ k == pytest.approx(coarse @ j, abs=0.01 * step)

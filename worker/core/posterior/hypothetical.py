@@ -118,7 +118,7 @@ def with_tally(b: Belief, counts: NDArray[np.int64]) -> Belief:
     )  # fmt: skip
 
 
-def retallied(b: Belief, counts: NDArray[np.int64]) -> Belief:
+def with_counts(b: Belief, counts: NDArray[np.int64]) -> Belief:
     """`with_tally` that keeps what belongs to groups whose tally stays the same.
 
     It is `b` itself if no tally changed.

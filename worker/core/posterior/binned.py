@@ -18,7 +18,7 @@ def step_of(n_items: int) -> int:
     return 1 if n_items <= LARGEST_EXACT else -(-n_items // _POINTS)
 
 
-def coarse_distribution(
+def binned_distribution(
     left: NDArray[np.int64], a: Floats, b: Floats, weight: Floats, step: int
 ) -> CountDistribution:
     """The distribution of the number of right answers to come, in steps of `step` of them.

@@ -21,7 +21,7 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Between:
+class Heterogeneity:
     """sd: the standard deviation of accuracy between sites, with the narrowest 95% interval, as an
     equal-tailed one of what is >= 0 never holds 0. new: the accuracy at a further site."""
 
@@ -49,7 +49,7 @@ def _beta(known: Floats) -> Floats:
     return np.stack([n * mean, n * (1 - mean)], axis=1)
 
 
-def between(right: Floats, wrong: Floats) -> Between:
+def heterogeneity(right: Floats, wrong: Floats) -> Heterogeneity:
     """What P >= 2 sites, each known more or less well, say of all sites like them.
 
     With few sites most of the answer is the prior: of two alike, a new one may still be another.
@@ -94,4 +94,4 @@ def between(right: Floats, wrong: Floats) -> Between:
     sd = np.sqrt(np.maximum(sites**2 @ share - (sites @ share) ** 2, 0.0))
     new = special.expit(mu + tau * rng.standard_normal(_DRAWS))
     low, high = np.quantile(new, [0.025, 0.975]).tolist()
-    return Between(narrowest(sd), (float(new.mean()), low, high))
+    return Heterogeneity(narrowest(sd), (float(new.mean()), low, high))
