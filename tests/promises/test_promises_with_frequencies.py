@@ -94,11 +94,11 @@ def assert_all_is_counted_once(world: World) -> None:
     tally = dict(world.ledger.state().tally)
     assert tally == fold
     belief = world.assessment.believe(tally)
-    assert belief.judged is not None
+    assert belief.soft_labels is not None
     votes = sum(
         sum(json.loads(o.partition(":")[2]).values()) for o in true_outcomes(world).values()
     )
-    assert belief.judged.n_votes == votes
+    assert belief.soft_labels.n_votes == votes
 
 
 @settings(max_examples=20)
