@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 _END = b"ARROW1"
 _MARK = 0xFFFFFFFF  # before the length of a message
-# Coordinates of the fields in their tables.
+# Places of the fields in their tables.
 _FOOTER_BLOCKS = (2, 3)  # dictionaries, record batches
 _MESSAGE_HEADER, _BATCH_COMPRESSION = 2, 3
 _BLOCK = struct.Struct("<qi4xq")  # where a message lies, its length, the length of its body

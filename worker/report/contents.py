@@ -273,9 +273,7 @@ class Report:
     r_hat: float | None = None  # of the draws of the items' classes, where they are inferred
     evaluation: PredictorExperiment | None = None  # of the task evaluate
     evaluation_text: tuple[str, ...] = ()  # what is confused with what
-    models: dict[str, Any] | None = (
-        None  # `worker.findings.model_comparison.models_of`, of several models
-    )
+    models: dict[str, Any] | None = None  # of several: `model_comparison.models_of`
     shortlist: dict[str, Any] | None = None  # of identify: `evidence.among_row`
     parents: tuple[Family, ...] = ()
     parents_are: str = ""  # site, superclass, or the column's name

@@ -202,9 +202,8 @@ class Log:
     def _look(self) -> None:
         left, budget = self.n_helpful - self.n, self.assessment.rule.budget
         may_end = left == 0 or (budget is not None and self.n >= budget)
-        may_end |= (
-            self.assessment.confidence_sequence is not None
-        )  # then the posterior does not decide
+        # with a confidence sequence the posterior does not decide
+        may_end |= self.assessment.confidence_sequence is not None
         rule, parts = self.assessment.rule, self.belief.parts or (self.belief,)
         if not may_end and any(is_far_from_holding(part, self.question, rule) for part in parts):
             return

@@ -263,7 +263,7 @@ def distribution_of(cells: tuple[Cell, ...]) -> CountDistribution:
 
 
 class BoundedCache:
-    """The most recently used distributions, as many as fit into `max_floats` numbers.
+    """What was used most recently (distributions, fits, votes), up to `max_floats` numbers.
 
     A bound on entries would not do: a distribution has as many numbers as its group has items.
     """
@@ -283,12 +283,12 @@ class BoundedCache:
             self._kept.move_to_end(key)
             return kept[0]
 
-    def put(self, key: Hashable, distribution: Any, n_floats: int) -> None:
-        """Keep `distribution` of `n_floats` numbers; let go of those unused for longest."""
+    def put(self, key: Hashable, value: Any, n_floats: int) -> None:
+        """Keep `value` of `n_floats` numbers; let go of what was unused for longest."""
         with self._lock:
             if key in self._kept:
                 self.n_floats -= self._kept.pop(key)[1]
-            self._kept[key] = distribution, n_floats
+            self._kept[key] = value, n_floats
             self.n_floats += n_floats
             while self.n_floats > self.max_floats:
                 _, (_, dropped) = self._kept.popitem(last=False)
