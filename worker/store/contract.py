@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, Protocol, Unpack
 
 from worker.errors import AssayError
@@ -245,13 +246,22 @@ def whole(what: str, text: str | int | None) -> int:
     Raises:
         ValueError: it is no count that a script of ours wrote.
     """
-    if text is None:
-        return 0
-    told = str(text)
-    number = int(told) if told.isdecimal() and len(told) <= _DIGITS else MOST
-    if number >= MOST or str(number) != told:
-        raise ValueError(f"{what} is {told[:40]}, expected a whole number from 0 to 2^53 - 1")
+    number = 0 if text is None else _whole(str(text))
+    if number is None:
+        raise ValueError(f"{what} is {str(text)[:40]}, expected a whole number from 0 to 2^53 - 1")
     return number
+
+
+def all_whole(what: str, texts: Mapping[str, str]) -> dict[str, int]:
+    """`whole` of each."""
+    found = {key: _whole(text) for key, text in texts.items()}
+    return {k: whole(f"{what} {k}", texts[k]) if n is None else n for k, n in found.items()}
+
+
+@lru_cache(maxsize=1 << 12)  # every turn reads the whole tally, whose counts are small
+def _whole(told: str) -> int | None:
+    number = int(told) if told.isdecimal() and len(told) <= _DIGITS else MOST
+    return number if number < MOST and str(number) == told else None
 
 
 def task_from(text: str) -> tuple[int, int, int, str]:
