@@ -7,7 +7,7 @@ import pytest
 
 from tests.core.test_empirical import TRUTHS, labels_of, of_size, pool
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.hypothetical import with_pending, with_prior
+from worker.core.posterior.hypothetical import labelled, with_pending, with_prior
 from worker.core.posterior.metrics import ACCURACY, Errors, Metric
 from worker.core.posterior.moments import moments
 from worker.core.prior.empirical import fit, prior_of, shared_of
@@ -128,9 +128,8 @@ def test_a_group_with_many_labels_hardly_moves_and_of_its_strata_those_without_m
 @pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("pending", [{1: 2}, {0: 1, 1: 1}, {0: 1, 3: 2, 5: 1}])
 def test_items_more_move_their_own_groups_only_and_to_the_bit_as_if_all_were_worked_out_anew(
-    monkeypatch, name, pending
+    name, pending
 ):
-    monkeypatch.setattr("worker.core.posterior.moments._OVERHEAD", 1)  # or small ones are made anew
     b, _, _ = case(*METRICS[name])
     before, groups = moments(b).moved, list(pending)
     more = np.zeros(N, dtype=int)
@@ -140,6 +139,10 @@ def test_items_more_move_their_own_groups_only_and_to_the_bit_as_if_all_were_wor
     anew = replace(after, _memo={})
     for name in ("moved", "rate_moved", "own", "mean", "variance", "drop"):
         assert (getattr(moments(after), name) == getattr(moments(anew), name)).all(), name
+    again = with_pending(labelled(b, 0, 1), more)  # a label meanwhile; some are as they were
+    anew = replace(again, _memo={})
+    assert (moments(again).moved == moments(anew).moved).all()
+    assert (moments(again).rate_moved == moments(anew).rate_moved).all()
     rest = [np.delete(of, groups, axis=0) for of in (before, moments(after).moved)]
     assert (rest[0] == rest[1]).all()
     assert (before[groups] != moments(after).moved[groups]).any(axis=1).all()

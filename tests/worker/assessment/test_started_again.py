@@ -26,9 +26,7 @@ KINDS = (
 @pytest.fixture(scope="module")
 def assessments(tmp_path_factory):
     """Of every task, metric and kind, carried to some label by the loop."""
-    with pytest.MonkeyPatch.context() as patch:  # or what is small is made anew each time
-        patch.setattr("worker.core.posterior.moments._OVERHEAD", 1)
-        return dict(begun(tmp_path_factory.mktemp("begun")))
+    return dict(begun(tmp_path_factory.mktemp("begun")))
 
 
 def test_all_are_tried(assessments):

@@ -21,8 +21,6 @@ from worker.core.soft_labels.known import Known
 
 Floats = NDArray[np.float64]
 
-# A group worked out alone takes as long as so many (cells x components) worked out together.
-_OVERHEAD = 2500
 _AT_ONCE = 1 << 13  # cells
 _MOVED = ("moved", "rate_moved")
 
@@ -135,7 +133,7 @@ def carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
     if old is None and "stale_moments" in b._memo:
         old, stale = b._memo["stale_moments"]
         stale = tuple(sorted({*stale, *groups}))
-    if old is not None and len(stale) <= 1 + b.alpha.size // _OVERHEAD:
+    if old is not None:
         after._memo["stale_moments"] = old, stale
 
 
