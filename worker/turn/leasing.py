@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from threading import Event, Thread
+from threading import Lock, Thread
 
 from redis.exceptions import RedisError
 
@@ -41,7 +41,9 @@ class Lease:
 
     def __init__(self, store: LeaseStore, holder: str) -> None:
         self._store, self._holder = store, holder
+        self._renew_from = time.monotonic() + BEAT_S
         self._until = time.monotonic() + STEP_S
+        self._is_over, self._renewing = False, Lock()
 
     def hold(self) -> None:
         """Hold it for another step: reading and thinking may have taken longer than it lasts.
@@ -72,12 +74,66 @@ class Lease:
         self._until = time.monotonic() + STEP_S
         return reading
 
-    def beat(self, over: Event) -> None:
-        """Renew it until the turn is over, while its step may last."""
-        while not over.wait(BEAT_S):
-            if time.monotonic() < self._until:
+    def renew(self) -> None:
+        """Renew it, while the turn gets on: until its step may not last any longer."""
+        with self._renewing:
+            if not self._is_over and self._renew_from <= time.monotonic() < self._until:
                 with suppress(RedisError):  # the turn finds out by itself
                     self._store.keep_lease(self._holder, LEASE_MS)
+
+    def give_back(self) -> None:
+        """Where the server is away, as soon as it is back: it remembers that of a broken turn.
+
+        Raises:
+            RedisError: the server is away for longer than a step may take.
+        """
+        with self._renewing:  # renewed after it was given back it would be taken again
+            self._is_over = True
+        is_over_at = time.monotonic() + STEP_S
+        while True:
+            try:
+                return self._store.drop_lease(self._holder)
+            except RedisError:
+                if time.monotonic() >= is_over_at:
+                    raise
+                time.sleep(AGAIN_S)
+
+
+class _Beats:
+    """Renews the leases of this process's turns, in one thread that ends when there are none.
+
+    A thread for each turn is as dear as five calls of the server to start and to see end, and where
+    the cores are busy as fifty.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._leases = Lock(), set[Lease]()
+        self._thread: Thread | None = None
+
+    def begin(self, lease: Lease) -> None:
+        with self._lock:
+            self._leases.add(lease)
+            if self._thread is None or not self._thread.is_alive():  # a fork leaves it behind
+                self._thread = Thread(target=self._run, name="leases", daemon=True)
+                self._thread.start()
+
+    def end(self, lease: Lease) -> None:
+        with self._lock:
+            self._leases.discard(lease)
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(BEAT_S)
+            with self._lock:
+                leases = tuple(self._leases)
+                if not leases:
+                    self._thread = None
+                    return
+            for lease in leases:
+                lease.renew()
+
+
+_beats = _Beats()
 
 
 @contextmanager
@@ -90,24 +146,10 @@ def leased(store: LeaseStore, holder: str) -> Iterator[Lease | None]:
     if not store.take_lease(holder, LEASE_MS):
         yield None
         return
-    lease, over = Lease(store, holder), Event()
-    beating = Thread(target=lease.beat, args=(over,), name=f"lease {holder}", daemon=True)
-    beating.start()
+    lease = Lease(store, holder)
+    _beats.begin(lease)
     try:
         yield lease
     finally:
-        over.set()
-        beating.join()  # a beat after it was given back would take it again
-        _give_back(store, holder)
-
-
-def _give_back(store: LeaseStore, holder: str) -> None:
-    """Where the server is away, as soon as it is back: it remembers the lease of a broken turn."""
-    is_over_at = time.monotonic() + STEP_S
-    while True:
-        try:
-            return store.drop_lease(holder)
-        except RedisError:
-            if time.monotonic() >= is_over_at:
-                raise
-            time.sleep(AGAIN_S)
+        _beats.end(lease)
+        lease.give_back()

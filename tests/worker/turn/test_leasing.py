@@ -54,6 +54,30 @@ def test_a_turn_that_gets_on_keeps_its_lease_and_one_that_dies_leaves_it_for_sec
     assert not valkey.exists(key)
 
 
+def test_one_thread_renews_the_leases_of_all_turns_and_ends_after_them(
+    valkey: Redis, assessment_id: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(leasing, "LEASE_MS", 2_000)
+    monkeypatch.setattr(leasing, "BEAT_S", 0.1)
+    ledgers = [ValkeyLedger(valkey, f"{assessment_id}-{n}") for n in range(2)]
+
+    def n_threads() -> int:
+        return sum(thread.name == "leases" for thread in threading.enumerate())
+
+    for number in range(20):
+        with leased(ledgers[0], f"ada-{number}"), leased(ledgers[1], f"ada-{number}"):
+            assert n_threads() == 1
+    with leased(ledgers[0], "ada"), leased(ledgers[1], "ada"):
+        time.sleep(2.5)
+        assert not any(ledger.take_lease("ben", 1000) for ledger in ledgers)
+    assert all(ledger.take_lease("ben", 60_000) for ledger in ledgers)
+    ends = time.monotonic() + 60
+    while n_threads():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+    assert not any(ledger.take_lease("ada", 1000) for ledger in ledgers), "renewed after its turn"
+
+
 def test_a_turn_that_hangs_loses_its_lease_and_imports_nothing(
     valkey: Redis, assessment_id: str, monkeypatch: pytest.MonkeyPatch
 ):
