@@ -1,4 +1,4 @@
-"""How good the report's forecast is: labels foreseen over labels it took, on the sample pool."""
+"""How good forecasts are: labels foreseen over labels it took, on the sample pool, on real ones."""
 
 import tempfile
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.bench.measuring import line, say
 from tests.bench.paper.cases import SUPERCLASS, planned
-from tests.bench.paper.data import folder, load
+from tests.bench.paper.data import FILES, MORE_FILES, folder, load
 from worker.assessment import Assessment, assess
 from worker.core.stopping.schedule import is_look
 from worker.plan import load_plan
@@ -21,12 +21,16 @@ from worker.simulate.truths import plausible
 
 RUNS = 20
 CLASSES = "predicted_class"
+BINS = "equal_mass_bin(10)"
+ASKED: tuple[tuple[dict[str, object], str], ...] = (
+    ({"task": "estimate"}, CLASSES),
+    ({"task": "estimate"}, BINS),
+    ({"task": "identify"}, CLASSES),
+)
 FORESEEN: tuple[tuple[str, dict[str, object], str], ...] = (
-    ("20newsgroups", {"task": "identify"}, CLASSES),
-    ("20newsgroups", {"task": "estimate"}, CLASSES),
-    ("20newsgroups", {"task": "estimate"}, "equal_mass_bin(10)"),
+    *((name, *asked) for name in (FILES | MORE_FILES) if name != "imagenet" for asked in ASKED),
+    ("imagenet", {"task": "estimate"}, BINS),
     ("20newsgroups", {"task": "compare", "compare": ["c0000", "c0019"]}, CLASSES),
-    ("svhn", {"task": "estimate"}, CLASSES),
     ("svhn", {"task": "compare", "compare": ["c0003", "c0008"]}, CLASSES),
     ("cifar100", {"task": "identify"}, SUPERCLASS),
     ("cifar100", {"task": "estimate"}, SUPERCLASS),

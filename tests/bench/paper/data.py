@@ -24,6 +24,13 @@ FILES = {
     "20newsgroups": "20newsgroups/cleanlab",
     "imagenet": "imagenet/resnet34-top1",
 }
+# The paper has no tables of these.
+MORE_FILES = {
+    "cifar100-resnet": "cifar100/resnet110-top1",
+    "cifar10-densenet": "cifar10h/densenet190",
+    "cifar10-preresnet": "cifar10h/preresnet110",
+    "cifar10-resnet": "cifar10h/resnet110",
+}
 N_BINS = 10
 
 
@@ -72,7 +79,7 @@ def load(name: str) -> Pool:
     Raises:
         FileNotFoundError: the data folder is not there.
     """
-    path = folder() / f"{FILES[name]}.npz"
+    path = folder() / f"{(FILES | MORE_FILES)[name]}.npz"
     if not path.exists():
         raise FileNotFoundError(
             f"{path} is not there. The paper's pools are not part of the project; "
