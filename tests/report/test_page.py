@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.examples import EXAMPLES, NASTY, empty, nasty, ordinary, thousand
+from tests.report.examples import EXAMPLES, NASTY, empty, nasty, thousand
+from tests.report.examples_ordinary import ordinary
 from worker.formats import count, found, plain, share, shown, value
 from worker.report.contents import as_json
 from worker.report.csv import groups_csv, harmless

@@ -6,7 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.report.examples import ANIMALS, EXAMPLES, NASTY, confused, nasty, ordinary, thousand
+from tests.report.examples import EXAMPLES, NASTY, nasty, thousand
+from tests.report.examples_ordinary import ANIMALS, ordinary
+from tests.report.examples_questions import confused
 from worker.formats import plain
 from worker.report.page import page, pictures
 from worker.report.pictures_confusion import confusion

@@ -1,0 +1,164 @@
+"""Made-up reports of other questions: matrices, estimates, pairs, costs, bands, a continuation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tests.report.examples_ordinary import ANIMALS, _six, ordinary
+from worker.findings.continuation import Continuation, Shift, ThenAndNow
+from worker.report.contents import Confusion, Interval, Pair, Point, Report
+
+
+def confused(n: int) -> Report:
+    """An estimate of a confusion matrix."""
+    rng = np.random.default_rng(3)
+    names = ANIMALS[:n] if n <= len(ANIMALS) else tuple(f"class {k:03d}" for k in range(n))
+    mean = rng.dirichlet(np.full(n, 0.3), n) * 0.25 + 0.75 * np.eye(n)
+    half = np.sqrt(mean * (1 - mean)) / 8
+
+    def cells(matrix: np.ndarray) -> tuple[tuple[float | None, ...], ...]:
+        rows = [tuple(map(_six, row)) for row in np.clip(matrix, 0, 1)]
+        return (*rows[:-1], (None,) * n)  # the last class is never predicted
+
+    matrix = Confusion(names, cells(mean), cells(mean - half), cells(mean + half))
+    report = estimated(ordinary(names, 500))
+    return replace(report, metric="confusion", confusion=matrix)
+
+
+def estimated(report: Report) -> Report:
+    """The same with the task estimate: nobody is chosen, the rule asks for an error."""
+    points = tuple(Point(n, _six(0.4 / np.sqrt(n)), "") for n in range(20, report.labels, 40))
+    return replace(
+        report,
+        question={"task": "estimate", "metric": "accuracy"},
+        rule={"kind": "rmse", "target": 0.02},
+        confidence=None,
+        value=0.0179,
+        text="Enough is known: the expected root mean squared error of the groups' accuracies is "
+        "0.0179 (asked for: 0.02); 500 of 10,000 items labelled.",
+        is_enough=True,
+        status="stopped",
+        forecast=None,
+        progress=points,
+        progress_name="expected error",
+        progress_target=0.02,
+        progress_is_share=False,
+        boundary=None,
+        groups=tuple(replace(g, is_chosen=False) for g in report.groups),
+        decisions=(
+            {
+                "kind": "stop",
+                "text": "Enough is known: …",
+                "decided_at": "2026-11-21T13:00:00+00:00",
+                "revision": 800,
+                "since": None,
+            },
+        ),
+    )
+
+
+def compared(n_pairs: int = 6) -> Report:
+    """Pairs of groups."""
+    rng = np.random.default_rng(5)
+    base = ordinary(labels=400)
+    names = [(a.name, b.name) for i, a in enumerate(base.groups) for b in base.groups[:i]][:n_pairs]
+    shares = rng.dirichlet([1, 1, 1], len(names))
+    pairs = tuple(
+        Pair(
+            a, b, _six(x), _six(y), _six(1 - x - y), ("below", "within", "above")[int(np.argmax(s))]
+        )
+        for (a, b), s in zip(names, shares, strict=True)
+        for x, y in [s[:2]]
+    )
+    groups_ = tuple(replace(g, is_chosen=False) for g in base.groups)
+    question = {"task": "compare", "metric": "accuracy", "compare": "all"}
+    return replace(
+        base,
+        question=question,
+        pairs=pairs,
+        n_pairs=n_pairs,
+        epsilon=0.05,
+        groups=groups_,
+        boundary=None,
+    )
+
+
+def costly() -> Report:
+    """Expected costs, the highest first."""
+    report = ordinary(labels=600, top=2)
+    scaled = tuple(
+        replace(
+            g,
+            **{
+                k: _six(12 * (1 - v))
+                for k, v in (("mean", g.mean), ("low", g.high), ("high", g.low))
+            },
+            is_chosen=False,
+        )
+        for g in report.groups
+    )
+    first = {g.name for g in sorted(scaled, key=lambda g: -g.mean)[:2]}
+    scaled = tuple(replace(g, is_chosen=g.name in first) for g in scaled)
+    return replace(
+        report, metric="cost", metric_name="expected cost", which="highest", groups=scaled,
+        overall=Interval(2.31, 1.9, 2.8), boundary=4.2,
+    )  # fmt: skip
+
+
+def banded() -> Report:
+    """An any-time guarantee: each group has a band."""
+    report = ordinary()
+    wide = tuple(
+        replace(g, band_low=_six(g.low - 0.06), band_high=_six(min(1, g.high + 0.05)))
+        for g in report.groups
+    )
+    return replace(report, groups=wide, guarantee="anytime")
+
+
+def continued() -> Report:
+    """An assessment that continues another, with a group that changed and one that is new."""
+    report = ordinary()
+    groups = tuple(
+        ThenAndNow(
+            name=group.name,
+            then_mean=None if n == 1 else 0.9,
+            then_low=None if n == 1 else 0.8,
+            then_high=None if n == 1 else 0.95,
+            now_mean=group.mean,
+            now_low=group.low,
+            now_high=group.high,
+            labels_then=0 if n == 1 else 30,
+            labels_now=group.labelled,
+            share_then=None if n == 1 else 0.05,
+            difference=None if n == 1 else -0.3 if n == 2 else -0.01,
+            difference_low=None if n == 1 else -0.4 if n == 2 else -0.06,
+            difference_high=None if n == 1 else -0.2 if n == 2 else 0.04,
+            p=None if n == 1 else 0.0004 if n == 2 else 1.0,
+            lower=None if n == 1 else 0.999 if n == 2 else 0.1,
+            about_equal=None if n == 1 else 0.001 if n == 2 else 0.89,
+            higher=None if n == 1 else 0.0 if n == 2 else 0.01,
+            believed=None if n == 1 else 0.05 if n == 2 else 0.4,
+            is_changed=n == 2,
+        )
+        for n, group in enumerate(report.groups)
+    )
+    told = Continuation(
+        assessment="last-month",
+        text_then="Enough is known: <b>nothing</b> of it.",
+        metric_then="accuracy",
+        labels=570,
+        left_out={"the group <i>gone</i>": 12},
+        epsilon=0.05,
+        whole=replace(groups[2], name="whole pool", is_changed=False),
+        groups=groups,
+        changed=(report.groups[2].name,),
+        class_p=0.0,
+        class_distance=0.2,
+        score_p=0.3,
+        score_distance=0.01,
+        shift=Shift(0.9, 0.1, 0.0, 9.0, ""),
+        text=("570 labels are taken over.", "One group <script>changed</script>."),
+    )
+    return replace(report, then_and_now=told)
