@@ -18,6 +18,8 @@ Ints = NDArray[np.int64]
 
 CLASSES = ("cat", "cow", "dog")
 DOG = 2
+TWO = {"old": 0.6, "new": 0.85}
+COMPARE = {"task": "compare"}
 
 
 def write_models(
@@ -72,4 +74,13 @@ def plan_of(folder: Path, values: dict[str, Any]) -> Plan:
     return Plan.model_validate(values, context={"folder": folder})
 
 
-__all__ = ["CLASSES", "header_of", "plan_of", "values_of", "write_model", "write_models"]
+__all__ = [
+    "CLASSES",
+    "COMPARE",
+    "TWO",
+    "header_of",
+    "plan_of",
+    "values_of",
+    "write_model",
+    "write_models",
+]
