@@ -14,10 +14,15 @@ from tests.worker.simulate.simulated_pool import header_of
 from worker.assessment import Assessment, assess
 from worker.plan import load_plan
 from worker.pool import compile_pool
+from worker.report.contents import Report
+from worker.report.gathering import gather
 from worker.store import Header, Ledger, MemoryLedger
+from worker.store.records import load
+from worker.store.rules import votes_of
 from worker.turn.loop import advance
 
 ANIMALS = ("cat", "dog", "cow", "horse", "sheep", "bird")
+INFERRED = "{per_item: 3, rule: dawid-skene, gold: {items: gold.csv, rate: 0.2}}"
 
 
 @dataclass
@@ -117,3 +122,14 @@ def crowd(
     ledger.begin(header)
     desk = FakeDesk(schema, overlap=work.rules.per_item_max)
     return Crowd(work, header, ledger, desk, truth, folder / "decisions", rng)
+
+
+def report_of(one: Crowd) -> Report:
+    return gather(one.work, one.header, one.ledger)
+
+
+def votes_in(one: Crowd, *, gold: bool) -> dict[str, dict[int, str]]:
+    """Item -> who said what, of the items of the pool or of the gold items."""
+    records = [load(text) for text in one.ledger.every_record()]
+    found = {r.item: votes_of(r.judgements()) for r in records if (r.cell < 0) == gold}
+    return {item: votes for item, votes in found.items() if votes}
