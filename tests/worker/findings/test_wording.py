@@ -8,13 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.report.at_work import AtWork, at_work
-from tests.worker.findings.test_decision import (
-    ONE_BAD,
-    all_labelled,
-    assessment,
-    said_after,
-    tally_of,
-)
+from tests.worker.findings.said import ONE_BAD, all_labelled, assessment, said_after, tally_of
 from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.rule import PairVerdict, Verdict
 from worker.findings.claims import WORDS, extreme_among, extreme_claim, how_sure
