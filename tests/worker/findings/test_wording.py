@@ -1,28 +1,17 @@
-"""What a claim says is the event whose probability stands beside it, on every page."""
+"""What a claim says is the event whose probability stands beside it."""
 
-import json
 import math
 import re
 from dataclasses import replace
 
 import pytest
 
-from tests.report.at_work import AtWork, at_work
-from tests.worker.findings.said import ONE_BAD, all_labelled, assessment, said_after, tally_of
+from tests.worker.findings.said import all_labelled, assessment, said_after, tally_of
 from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.rule import PairVerdict, Verdict
-from worker.findings.claims import WORDS, extreme_among, extreme_claim, how_sure
-from worker.findings.ranks import group_ranks
+from worker.findings.claims import WORDS, extreme_claim, how_sure
 from worker.findings.wording import finding, guarantee_means, headline, in_short
 from worker.formats import at_most, error, percent, probability, share
-from worker.notebook import snapshot
-from worker.notices import outbox
-from worker.notices.happenings import note_decisions
-from worker.plan.notify_part import NotifyPlan
-from worker.report.gathering import gather
-from worker.report.page import page
-from worker.store.settings import Settings
-from worker.turn.loop import assess_now
 
 SURE = StopRule("mrr", 0.99, 0.95)
 OTHERS = ["8", "5", "2", "9"]
@@ -146,63 +135,6 @@ def test_under_anytime_the_posterior_is_named_as_what_does_not_decide(tmp_path, 
     assert "wrong at any time with a probability of at most 5%" in headline(work, belief, answered)
 
 
-TIED = {"a": (1, 3), "b": (1, 3), "c": (5, 0), "d": (5, 0)}
-
-
-def said_among(work, labels):
-    belief = work.believe(tally_of(work, labels))
-    return headline(work, belief, work.decide(belief, 24), work.shortlists(belief))
-
-
-def test_what_is_not_answered_yet_says_among_which_groups_the_answer_is(tmp_path):
-    work = assessment(tmp_path, "question: {task: identify}\n")
-    said = said_among(work, TIED)
-    assert re.search(
-        r"“a” is the least accurate class, \d[\d.]*% sure; "
-        r"the least accurate class is one of “a” and “b”, 100% sure; 18 of 24 items labelled\.$",
-        said,
-    )
-
-
-def test_among_all_groups_says_nothing_nor_does_the_answer_alone(tmp_path):
-    work = assessment(tmp_path, "question: {task: identify}\n")
-    assert "one of" not in said_among(work, {"a": (1, 0)})
-    assert "one of" not in said_among(work, {"a": (0, 6), "b": (6, 0), "c": (6, 0), "d": (6, 0)})
-
-
-def test_at_any_time_the_list_is_worth_what_the_answer_would_be(tmp_path):
-    more = "question: {task: identify}\nstop: {guarantee: anytime}\n"
-    work = assessment(tmp_path, more)
-    said = said_among(work, {"a": (1, 4), "b": (1, 4), "c": (6, 0), "d": (6, 0)})
-    among = "the least accurate class is one of “a” and “b”"
-    assert f"{among}, wrong at any time with a probability of at most 5%;" in said
-
-
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("shortlist: 2", "the least accurate class is one of “a” and “b”"),
-        ("shortlist: 2, tolerance: 0.1", "is one of “a” and “b”, or within 0.1 of it"),
-        ("top: 2, shortlist: 3", "the 2 least accurate classes are among “a”, “b” and “c”"),
-    ],
-)
-def test_a_shortlist_that_was_asked_for_is_the_answer(tmp_path, question, said):
-    work = assessment(tmp_path, f"question: {{task: identify, {question}}}\nstop: {{looks: 1}}\n")
-    belief = work.believe(tally_of(work, TIED))
-    verdict = work.decide(belief, 24)
-    assert (verdict.reason, verdict.chosen[:2]) == ("answered", (0, 1))
-    assert said in finding(work, belief, verdict)
-    assert "; the" not in headline(work, belief, verdict, work.shortlists(belief))
-
-
-def test_of_many_groups_it_says_how_many_are_left():
-    names = [f"c{n}" for n in range(9)]
-    words, question = WORDS["accuracy"], Question("identify")
-    assert extreme_among(names, "class", words, question, 40) == (
-        "the least accurate class is one of 9 of the 40 classes"
-    )
-
-
 def test_an_estimate_claims_no_probability(tmp_path):
     work = assessment(tmp_path, "question: {task: estimate}\nstop: {rmse: 0.1}\n")
     assert "probability" not in guarantee_means(work)
@@ -225,76 +157,3 @@ def test_the_short_form_never_rounds_up(tmp_path):
     work = assessment(tmp_path, "question: {task: identify}\n")
     said = [in_short(work, verdict(c)) for c in (math.nextafter(1, 0), 0.0599, 0.29, None)]
     assert said == ["99% sure", "5% sure", "29% sure", "1,200 labels"]
-
-
-TOLERANT = {
-    "question": "{task: identify, tolerance: 0.3}",
-    "stop": "{mrr: {confidence: 0.95}, looks: 1}",
-    "strategy": "assay",
-    "prior": "{kind: empirical}",
-}
-
-
-@pytest.fixture(scope="module")
-def decided(tmp_path_factory) -> AtWork:
-    return at_work(tmp_path_factory.mktemp("tolerant"), 200, **TOLERANT)
-
-
-def test_wherever_the_finding_stands_the_tolerance_stands_beside_how_sure_it_is(decided):
-    (published,) = map(json.loads, decided.ledger.decisions())
-    assert published["reason"] == "answered"
-    report = gather(decided.work, decided.header, decided.ledger)
-    state, _, _ = assess_now(decided.work, decided.ledger)
-    hook = {"url": "https://a.example/", "kind": "webhook", "on": ("decision",)}
-    plan = decided.work.plan.model_copy(
-        update={"notify": (NotifyPlan.model_validate(hook, context={}),)}
-    )
-    note_decisions(decided.ledger, plan)
-    (notice,) = outbox.waiting(decided.ledger)
-    html = page(report)
-    seen = snapshot(
-        decided.work, decided.header, decided.ledger, Settings(decided.folder, None, None)
-    )
-    places = {
-        "decision": published["text"],
-        "finding": published["finding"],
-        "report": report.text,
-        "first line": re.sub("<[^>]*>", "", re.findall(r"<h1.*?</h1>", html, re.S)[0]),
-        "progress": report.progress[-1].finding,
-        "project": decided.desk.description,
-        "annotators": decided.desk.guidelines[0],
-        "notice": notice.event.text,
-        "notebook": seen.text,
-        "state": state.metadata["described"],
-    }
-    for name, text in places.items():
-        assert re.search(r"class, or within 0\.3 of it, \d[\d.]*% sure", text), (name, text)
-
-
-def test_the_page_says_what_a_picture_s_other_probability_is(decided):
-    _, belief, now = assess_now(decided.work, decided.ledger)
-    found = group_ranks(belief)
-    alone = found.p_lowest[now.chosen[0]]
-    assert now.confidence is not None
-    assert alone < now.confidence - 0.02, "with a tolerance the two numbers differ"
-    report = gather(decided.work, decided.header, decided.ledger)
-    assert "the lowest itself: one within 0.3 of it is not counted" in report.chances_text
-    html = page(report)
-    assert report.chances_text in html
-    assert "Values within 0.3 of each other count as equal." in html
-    assert "right to within 0.3" in report.progress_name
-
-
-def test_without_a_tolerance_nothing_is_said_of_it(tmp_path):
-    report = gather(*(lambda w: (w.work, w.header, w.ledger))(at_work(tmp_path, 5)))
-    assert report.chances_text == ""
-    assert "within" not in report.text.partition(" items labelled")[0]
-
-
-def test_several_groups_with_a_tolerance_are_said_of_a_decision_too(tmp_path):
-    more = "question: {task: identify, top: 2, tolerance: 0.1}\nstop: {looks: 1}\n"
-    work = assessment(tmp_path, more)
-    assert said_after(work, ONE_BAD | {"b": (0, 6)}).startswith(
-        "“a” and “b” are the 2 least accurate classes, or within 0.1 of them: no other class is "
-        "less accurate than any of them by more than 0.1, "
-    )
