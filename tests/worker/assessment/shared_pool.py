@@ -11,12 +11,17 @@ import numpy as np
 import pytest
 
 from tests.worker.assessment.models_pool import plan_of, values_of, write_model
+from worker.assessment import Assessment, assess
 from worker.plan import Plan
-from worker.pool import models_cutting
+from worker.pool import compile_pool, models_cutting
+from worker.pool.truth import read_truth
+from worker.simulate.truths import outcomes
 
 N_CLASSES, N_ITEMS = 12, 900
 CLASSES = tuple(f"c{k:02d}" for k in range(N_CLASSES))
 MODELS = ("old", "new")
+IDENTIFY = {"task": "identify"}
+ROWS = 60  # so that some products have cells of their own, and some share
 
 
 @contextmanager
@@ -51,3 +56,22 @@ def plan_of_many(folder: Path, question: dict[str, Any], **parts: Any) -> Plan:
     """The plan of these two models."""
     pool = {"classes": list(CLASSES)} | parts.pop("pool", {})
     return plan_of(folder, values_of(list(MODELS), question, pool=pool, **parts))
+
+
+def assessed(
+    folder: Path,
+    question: dict,
+    rows: int = ROWS,
+    seed: int = 1,
+    regions: int = 40,
+    **parts: object,
+) -> Assessment:
+    if not (folder / "old.csv").exists():
+        write_many(folder, seed, regions=regions)
+    with at_most(rows):
+        plan = plan_of_many(folder, question, **parts)
+        return assess(plan, compile_pool(plan, folder / "pools"))
+
+
+def truth_of(work: Assessment) -> np.ndarray:
+    return outcomes(work, read_truth(work.plan, work.pool, "truth"))
