@@ -19,9 +19,9 @@ question: {task: identify}
 """
 
 
-def plan_with(**parts: Any) -> dict[str, Any]:
+def plan_with(smallest: str = SMALLEST, /, **parts: Any) -> dict[str, Any]:
     """The smallest plan, with some keys replaced: `pool__strata=2` is `pool: {strata: 2}`."""
-    values = yaml.safe_load(SMALLEST)
+    values = yaml.safe_load(smallest)
     for key, value in parts.items():
         *folder, name = key.split("__")
         at = values
