@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 
 from tests.fakes import SCHEMA
+from worker.assessment import Assessment, assess
 from worker.plan import Plan, load_plan, plan_hash
-from worker.pool import Pool
+from worker.pool import Pool, compile_pool
+from worker.pool.truth import read_truth
+from worker.simulate.truths import outcomes
 from worker.store import Header
 
 CLASSES = ("cat", "dog", "cow")
@@ -96,3 +99,10 @@ def header_of(plan: Plan, pool: Pool) -> Header:
         labels=SCHEMA.labels,
         started_at="2026-01-01T00:00:00+00:00",
     )
+
+
+def at_work(plan: Path) -> tuple[Assessment, np.ndarray]:
+    """The assessment of a plan, and the outcomes of its items."""
+    read = load_plan(plan, for_simulation=True)
+    assessment = assess(read, compile_pool(read, plan.parent / "pools"))
+    return assessment, outcomes(assessment, read_truth(read, assessment.pool, "truth"))
