@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.worker.pool.test_known import assessment_of, labels_of_the_rest, truth_of
+from tests.worker.pool.known_pool import assessment_of, labels_of_the_rest, truth_of
 from worker.assessment import Assessment
 from worker.core.posterior.summary import whole
 from worker.report.contents import Reliability
