@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.worker.pool.test_large_pools import in_small
+from tests.worker.pool.small_blocks import in_small
 from worker.errors import PredictionsError
 from worker.plan import Plan
 from worker.pool import compile_pool, shown
