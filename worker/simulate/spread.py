@@ -80,7 +80,11 @@ def here(cases: Sequence[Case], n_runs: int, n_processes: int | None = None) -> 
 
 @contextmanager
 def _processes(n_processes: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that end at once when the block is left before its end, as by Ctrl-C."""
+    """Processes that end at once when the block is left before its end, as by Ctrl-C.
+
+    And with us, however we die. Those of loky (3.7), which would take the place of this and of
+    `follow`, were still there a minute after their parent had been killed.
+    """
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     others = set(multiprocessing.active_children())
     # Forking a process with threads, such as pyarrow's, may hang.
