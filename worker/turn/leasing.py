@@ -99,7 +99,7 @@ class Lease:
                 time.sleep(AGAIN_S)
 
 
-class _Beats:
+class _Renewer:
     """Renews the leases of this process's turns, in one thread that ends when there are none.
 
     A thread for each turn is as dear as five calls of the server to start and to see end, and where
@@ -133,7 +133,7 @@ class _Beats:
                 lease.renew()
 
 
-_beats = _Beats()
+_renewer = _Renewer()
 
 
 @contextmanager
@@ -147,9 +147,9 @@ def leased(store: LeaseStore, holder: str) -> Iterator[Lease | None]:
         yield None
         return
     lease = Lease(store, holder)
-    _beats.begin(lease)
+    _renewer.begin(lease)
     try:
         yield lease
     finally:
-        _beats.end(lease)
+        _renewer.end(lease)
         lease.give_back()

@@ -17,7 +17,7 @@ from worker.service.embedded import ensure_running, server
 from worker.service.server import connect
 from worker.store import ValkeyLedger
 from worker.turn import leasing
-from worker.turn.leasing import LeaseLost, leased
+from worker.turn.leasing import Lease, LeaseLost, leased
 
 AWAY_S = 8.0  # longer than two calls to it wait
 
@@ -64,18 +64,36 @@ def test_one_thread_renews_the_leases_of_all_turns_and_ends_after_them(
     def n_threads() -> int:
         return sum(thread.name == "leases" for thread in threading.enumerate())
 
-    for number in range(20):
-        with leased(ledgers[0], f"ada-{number}"), leased(ledgers[1], f"ada-{number}"):
-            assert n_threads() == 1
-    with leased(ledgers[0], "ada"), leased(ledgers[1], "ada"):
-        time.sleep(2.5)
-        assert not any(ledger.take_lease("ben", 1000) for ledger in ledgers)
+    def wait_for(n: int) -> None:
+        ends = time.monotonic() + 60
+        while n_threads() != n:
+            assert time.monotonic() < ends
+            time.sleep(0.02)
+
+    with leased(ledgers[0], "ada"):
+        wait_for(1)  # one that an earlier test left behind goes first
+        for number in range(20):
+            with leased(ledgers[1], f"ada-{number}"):
+                assert n_threads() == 1
+        with leased(ledgers[1], "ada"):
+            time.sleep(2.5)
+            assert not any(ledger.take_lease("ben", 1000) for ledger in ledgers)
+    wait_for(0)
     assert all(ledger.take_lease("ben", 60_000) for ledger in ledgers)
-    ends = time.monotonic() + 60
-    while n_threads():
-        assert time.monotonic() < ends
-        time.sleep(0.02)
-    assert not any(ledger.take_lease("ada", 1000) for ledger in ledgers), "renewed after its turn"
+
+
+def test_a_lease_that_was_given_back_is_not_renewed(
+    valkey: Redis, assessment_id: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(leasing, "BEAT_S", 0.0)
+    ledger, key = ValkeyLedger(valkey, assessment_id), f"assay:{{{assessment_id}}}:lease"
+    assert ledger.take_lease("ada", 1000)
+    lease = Lease(ledger, "ada")
+    lease.renew()
+    assert cast(int, valkey.pttl(key)) > 1000
+    lease.give_back()
+    lease.renew()  # the thread may have been about to
+    assert not valkey.exists(key)
 
 
 def test_a_turn_that_hangs_loses_its_lease_and_imports_nothing(
