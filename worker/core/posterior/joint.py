@@ -47,7 +47,7 @@ def correlations(b: Belief, pairs: Sequence[tuple[int, int]] | NDArray[np.intp])
     if not load.any():
         return None
     first, second = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).T
-    rho: Floats = (load[first] * load[second]).sum(axis=1)
+    rho: Floats = np.vecdot(load[first], load[second])
     return rho
 
 

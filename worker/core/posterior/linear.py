@@ -40,7 +40,7 @@ def line_of(b: Belief, part: Part, cells: Cells) -> tuple[Floats, Costs | None, 
         np.where(is_positive, part.known[:, None] + part.mass * part.rho, 0.0),
         np.where(is_positive, 0.0, costs.known + part.mass * (1 - part.rho) * costs.mean),
     )
-    hits, misses = ((part.weight * sums(part, cells_)).sum(axis=1) for cells_ in (truly, falsely))
+    hits, misses = (np.vecdot(part.weight, sums(part, cells_)) for cells_ in (truly, falsely))
     positives = np.maximum(hits + misses, 1e-9)
     ratio = np.where(hits + misses > 0, hits / positives, 1.0)  # no positive item: none was missed
     scale = (part.size / positives)[part.of, None]
@@ -100,12 +100,12 @@ def linear_drop(
         return (reach**2 * rho * (1 - rho))[:, 0]
     wrong = weight * (1 - rho)
     p_wrong = np.maximum(1 - rate, 1e-300)
-    if_right = (weight * rho * (centred + reach * (1 - rho))).sum(axis=1)
-    if_wrong = (wrong * (centred - reach * rho)).sum(axis=1)
+    if_right = np.vecdot(weight * rho, centred + reach * (1 - rho))
+    if_wrong = np.vecdot(wrong, centred - reach * rho)
     drop: Floats = if_right**2 / np.maximum(rate, 1e-300) + if_wrong**2 / p_wrong
     if costs is not None:
         rest = speaks_for(part, costs.strength)
-        kinds = (wrong * rest).sum(axis=1) / part.size[part.of]
+        kinds = np.vecdot(wrong, rest) / part.size[part.of]
         drop = drop + costs.variance[:, 0] * kinds**2 / p_wrong
     return drop
 

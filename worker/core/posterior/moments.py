@@ -15,8 +15,8 @@ from worker.core.posterior.calibration import calibration_error
 from worker.core.posterior.confusion import confusion
 from worker.core.posterior.differences import differences
 from worker.core.posterior.linear import Costs, line_of, linear, linear_drop
-from worker.core.posterior.parts import Part, centred_means, mixed, part_of
-from worker.core.posterior.slopes import moved, under_likeliest
+from worker.core.posterior.parts import Part, centred_means, mixed, part_of, parts_of
+from worker.core.posterior.slopes import Likeliest, likeliest, moved
 from worker.core.soft_labels.known import Known
 
 Floats = NDArray[np.float64]
@@ -159,8 +159,13 @@ def _fresh(b: Belief) -> Moments:
         np.zeros(g), np.zeros(g), np.zeros((g, r)), np.zeros((c, r)), None, np.zeros((3, g, u)),
     )  # fmt: skip
     filled = filled_groups(b)
-    total = _work_out(b, of_all, filled) if filled.size else None
-    return replace(of_all, total=total)
+    if b.metric.pooled and filled.size:
+        return replace(of_all, total=_work_out(b, of_all, filled))
+    # by blocks: of every cell there are some tens of numbers for each component
+    for some in np.array_split(filled, 1 + c // _AT_ONCE):
+        if some.size:
+            _work_out(b, of_all, some)
+    return of_all
 
 
 def _mixtures(b: Belief) -> Floats:
@@ -193,8 +198,13 @@ def _work_out(b: Belief, into: Moments, groups: NDArray[np.intp]) -> tuple[float
         into.to_come[:, groups] = found.first, found.second, found.spread
         return None
     total = None
-    part = part_of(b, groups, cells)
-    rate = part.rho[:, 0] if b.mixture.size == 1 else (part.weight[part.of] * part.rho).sum(axis=1)
+    if b.shared is None:
+        part = part_of(b, groups, cells)
+    else:
+        to = likeliest(b.shared.slopes, cells)
+        part, other = parts_of(b, groups, cells, to.alpha, to.beta)
+        into.moved[groups], into.rate_moved[cells], own = _moved(b, to, other, cells)
+    rate = part.rho[:, 0] if b.mixture.size == 1 else np.vecdot(part.weight[part.of], part.rho)
     into.rate[cells] = rate
     into.weight[groups] = part.weight
     mean, variance, worth, costs = _given_components(b, part, cells)
@@ -215,10 +225,7 @@ def _work_out(b: Belief, into: Moments, groups: NDArray[np.intp]) -> tuple[float
     expected, between, within = mixed(part.weight, mean, variance)
     into.mean[groups], into.variance[groups] = expected, between + within
     into.between[groups], into.given[:, groups] = between, (mean, variance)
-    into.own[groups] = between + within
-    if b.shared is not None:
-        found_moved = _moved(b, groups, part.of.size)
-        into.moved[groups], into.rate_moved[cells], into.own[groups] = found_moved
+    into.own[groups] = between + within if b.shared is None else own
     into.drop[cells] = np.where(part.left[:, 0] > 0, drop, 0.0)
     return total
 
@@ -240,23 +247,12 @@ def _given_components(
     return mean + offset[:, None], variance, worth, costs
 
 
-def _moved(b: Belief, groups: NDArray[np.intp], n_cells: int) -> tuple[Floats, Floats, Floats]:
+def _moved(b: Belief, to: Likeliest, part: Part, cells: Cells) -> tuple[Floats, Floats, Floats]:
     """How far the means of some groups and the rates of their cells move with what is shared.
 
-    And the groups' variances if that were known.
+    And the groups' variances if that were known. `to` and `part` are of the likeliest.
     """
-    assert b.shared is not None, "asked of groups that share something"
-    found = []
-    # by blocks: of every cell there are some tens of numbers for each component
-    for some in np.array_split(groups, 1 + n_cells // _AT_ONCE):
-        within = cells_of_groups(b, some)
-        known = under_likeliest(b, some, within)
-        all_of = slice(0, known.group.size)
-        part = part_of(known, some - some[0], all_of)
-        mean, variance, worth, costs = _given_components(known, part, all_of)
-        worth = worth if costs is None else worth - costs.mean
-        _, between, inside = mixed(part.weight, mean, variance)
-        slopes = moved(known, b.shared.slopes, part, within, mean, worth)
-        found.append((*slopes, between + inside))
-    of_groups, of_cells, own = map(np.concatenate, zip(*found, strict=True))
-    return of_groups, of_cells, own
+    mean, variance, worth, costs = _given_components(b, part, cells)
+    worth = worth if costs is None else worth - costs.mean
+    _, between, within = mixed(part.weight, mean, variance)
+    return *moved(b, to, part, cells, mean, worth), between + within

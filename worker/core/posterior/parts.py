@@ -32,69 +32,107 @@ class Part:
 
 
 def part_of(b: Belief, groups: NDArray[np.intp], cells: Cells) -> Part:
+    """The cells of some groups (ascending), `cells` are theirs."""
+    return _parts(b, groups, cells, b.alpha[cells], b.beta[cells])[0]
+
+
+def parts_of(
+    b: Belief, groups: NDArray[np.intp], cells: Cells, alpha: Floats, beta: Floats
+) -> tuple[Part, Part]:
+    """`part_of`, and the same if the prior were known to be another one.
+
+    Both are worked out side by side: arrays of one group are so small that each call counts.
+
+    Args:
+        alpha, beta: (c, U) of that prior.
+    """
+    a, c = (np.concatenate(of, axis=1) for of in ((b.alpha[cells], alpha), (b.beta[cells], beta)))
+    own, other = _parts(b, groups, cells, a, c)
+    return own, other
+
+
+def _parts(
+    b: Belief, groups: NDArray[np.intp], cells: Cells, alpha: Floats, beta: Floats
+) -> list[Part]:
+    """Of the belief's own prior, and of others that lie beside it: (c, U), (c, 2 U), ..."""
     right, wrong = b.right[cells, None], b.wrong[cells, None]
-    a = b.alpha[cells] + right
-    total = a + (b.beta[cells] + wrong)
+    a = alpha + right
+    total = a + (beta + wrong)
     rho = a / total
     left = unlabelled(b)[cells, None].astype(np.float64)
     if b.population == "finite":
         mass, gain = left, (total + left) / (total + 1)
-        spread = left * rho * (1 - rho) * gain
     else:
         mass = b.size[cells, None].astype(np.float64)
         gain = mass / (total + 1)
-        spread = mass * rho * (1 - rho) * gain
+    spread = mass * rho * (1 - rho) * gain
     begins = starts(b)
     counts = begins[groups + 1] - begins[groups]
     begin = np.cumsum(counts) - counts
     of = np.repeat(np.arange(groups.size), counts)
     size = np.maximum(group_size(b)[groups], 1).astype(np.float64)
-    weight, given = _weights(b, groups, cells, begin, a, total)
     known = b.right[cells] if b.population == "finite" else np.zeros(left.shape[0])
-    return Part(size, of, begin, left, mass, rho, spread, gain, total, weight, given, known)
+    told, prior = _told(b, cells, begin, alpha, beta), b.mixture
+    prior = prior if prior.ndim == 1 else prior[groups]
+    parts, u = [], prior.shape[-1]
+    for first in range(0, a.shape[1], u):
+        own = slice(first, first + u)
+        weight, given = _weights(b, groups, prior, told[:, own], is_known=first > 0)
+        parts.append(
+            Part(
+                size, of, begin, left, mass, rho[:, own], spread[:, own], gain[:, own],
+                total[:, own], weight, given, known,
+            )
+        )  # fmt: skip
+    return parts
+
+
+def _told(b: Belief, cells: Cells, begin: NDArray[np.intp], alpha: Floats, beta: Floats) -> Floats:
+    """(g, U) log beta-binomial likelihoods of the groups' labels, but for a factor that is even."""
+    right, wrong = b.right[cells], b.wrong[cells]
+    likelihood = np.zeros(alpha.shape)
+    if b.mixture.size > 1:
+        # the others are as likely at all components
+        seen = np.flatnonzero(right + wrong)
+        alpha, beta, right, wrong = alpha[seen], beta[seen], right[seen, None], wrong[seen, None]
+        told = special.gammaln(alpha + right) + special.gammaln(beta + wrong)
+        told -= special.gammaln(alpha) + special.gammaln(beta)
+        if not _has_even_strength(b):
+            strength = alpha + beta
+            told += special.gammaln(strength) - special.gammaln(strength + right + wrong)
+        likelihood[seen] = told
+    by_group: Floats = np.add.reduceat(likelihood, begin, axis=0)
+    return np.tile(by_group.sum(axis=0), (begin.size, 1)) if b.metric.pooled else by_group
 
 
 def _has_even_strength(b: Belief) -> bool:
-    """Whether alpha + beta is the same at all components: its part of the likelihoods cancels."""
+    """Whether alpha + beta is the same at all components: its part of the likelihoods cancels.
+
+    Also under the likeliest hyperparameters of what is shared.
+    """
     if "even_strength" not in b._memo:
         strength = b.alpha + b.beta
-        b._memo["even_strength"] = bool(np.allclose(strength, strength[:, :1], rtol=1e-12))
+        is_even = bool(np.allclose(strength, strength[:, :1], rtol=1e-12))
+        b._memo["even_strength"] = is_even and (b.shared is None or b.shared.slopes.s.shape[1] == 1)
     return bool(b._memo["even_strength"])
 
 
 def _weights(
-    b: Belief,
-    groups: NDArray[np.intp],
-    cells: Cells,
-    begin: NDArray[np.intp],
-    a: Floats,
-    total: Floats,
+    b: Belief, groups: NDArray[np.intp], prior: Floats, told: Floats, is_known: bool
 ) -> tuple[Floats, Floats]:
-    """(g, U) posterior probabilities of the components, by their beta-binomial likelihoods.
+    """(g, U) posterior probabilities of the components, by their likelihoods (g, U).
 
     And (g, K, U) given each point of what groups share. Given that, a group's labels weigh its own
     part only; what all labels say of what is shared is in `Shared` already, and is not used twice.
+
+    Args:
+        is_known: what is shared is; then, and where nothing is, K = 0.
     """
     if b.mixture.size == 1:
         return np.ones((groups.size, 1)), np.zeros((groups.size, 0, 1))
-    # the others are as likely at all components
-    seen = np.flatnonzero(b.right[cells] + b.wrong[cells])
-    likelihood = np.zeros(a.shape)
-    a, total = a[seen], total[seen]
-    alpha, beta = b.alpha[cells][seen], b.beta[cells][seen]
-    told = special.gammaln(a) + special.gammaln(total - a)
-    told -= special.gammaln(alpha) + special.gammaln(beta)
-    if not _has_even_strength(b):
-        strength = alpha + beta
-        told += special.gammaln(strength) - special.gammaln(total)
-    likelihood[seen] = told
-    by_group = np.add.reduceat(likelihood, begin, axis=0)
-    if b.metric.pooled:
-        by_group = np.tile(by_group.sum(axis=0), (groups.size, 1))
-    prior = b.mixture if b.mixture.ndim == 1 else b.mixture[groups]
-    if b.shared is None:
-        return _normalised(np.log(prior) + by_group), np.zeros((len(by_group), 0, prior.shape[-1]))
-    given = np.exp(by_group - by_group.max(axis=1, keepdims=True))[:, None]
+    if is_known or b.shared is None:
+        return _normalised(np.log(prior) + told), np.zeros((groups.size, 0, told.shape[1]))
+    given = np.exp(told - told.max(axis=1, keepdims=True))[:, None]
     given = given * _given_points(b)[groups]
     given /= given.sum(axis=2, keepdims=True)
     return given.mean(axis=1), given
@@ -127,12 +165,12 @@ def sums(part: Part, cells: Floats) -> Floats:
 
 def mixed(weight: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
     """(g,) mean over the components, and variance between and within them, of (g, U) given each."""
-    expected = (weight * mean).sum(axis=1)
-    between = (weight * (mean - expected[:, None]) ** 2).sum(axis=1)
-    return expected, between, (weight * variance).sum(axis=1)
+    expected = np.vecdot(weight, mean)
+    between = np.vecdot(weight, (mean - expected[:, None]) ** 2)
+    return expected, between, np.vecdot(weight, variance)
 
 
 def centred_means(part: Part, mean: Floats) -> Floats:
     """(c, U) how far each component's mean of the cell's group lies from the group's mean."""
-    centred: Floats = (mean - (part.weight * mean).sum(axis=1, keepdims=True))[part.of]
+    centred: Floats = (mean - np.vecdot(part.weight, mean)[:, None])[part.of]
     return centred

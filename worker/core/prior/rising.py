@@ -13,14 +13,16 @@ from scipy import special
 Floats = NDArray[np.float64]
 
 _MOST_FACTORS = 12  # above, the gamma functions are faster
+_NEGATIVE = -np.arange(_MOST_FACTORS + 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rising:
     """Counts, put in order once so that many x can be asked about.
 
-    count: (c, 1). order: (c,) the largest first. large: how many have more than `_MOST_FACTORS`.
-    upto: how many have more than 0, 1, 2, ..., as far as there are any.
+    count: (c, 1). order: those of more than 0, the largest first. large: how many of them have
+    more than `_MOST_FACTORS`. upto: how many have more than 0, 1, 2, ..., the large ones among
+    them, as far as there are others.
     """
 
     count: Floats
@@ -31,10 +33,11 @@ class Rising:
 
 def rising(count: NDArray[np.int64]) -> Rising:
     """Put counts (c,), >= 0, in order."""
-    order = np.argsort(-count, kind="stable")
-    more_than = [int(np.count_nonzero(count > k)) for k in range(_MOST_FACTORS + 1)]
-    factors = tuple(n for n in more_than[:-1] if n)
-    return Rising(count[:, None].astype(np.float64), order, more_than[-1], factors)
+    factors = np.where(count > _MOST_FACTORS, np.inf, count)
+    order = np.argsort(-factors, kind="stable")
+    more_than = np.searchsorted(-factors[order], _NEGATIVE).tolist()
+    upto = tuple(n for n in more_than[:-1] if n > more_than[-1])
+    return Rising(count[:, None].astype(np.float64), order[: more_than[0]], more_than[-1], upto)
 
 
 def log_rising(x: Floats, r: Rising) -> tuple[Floats, Floats]:
@@ -45,19 +48,18 @@ def log_rising(x: Floats, r: Rising) -> tuple[Floats, Floats]:
     (24.0, 1.083333)
     """
     ordered = x[r.order]
-    logs, slopes = np.zeros_like(ordered), np.zeros_like(ordered)
+    logs, slopes = np.empty_like(ordered), np.zeros_like(ordered)
     if r.large:
         of_large, n = ordered[: r.large], r.count[r.order[: r.large]]
         logs[: r.large] = special.gammaln(of_large + n) - special.gammaln(of_large)
         slopes[: r.large] = special.psi(of_large + n) - special.psi(of_large)
-    some = slice(r.large, r.upto[0] if r.upto else r.large)
-    product = np.ones_like(ordered[some])
+    product = np.ones_like(ordered[r.large :])
     for k, end in enumerate(r.upto):
         factor = ordered[r.large : end] + k
         product[: end - r.large] *= factor
         slopes[r.large : end] += np.reciprocal(factor, out=factor)
-    logs[some] = np.log(product, out=product)
-    found, derivative = np.empty_like(logs), np.empty_like(slopes)
+    np.log(product, out=logs[r.large :])
+    found, derivative = np.zeros_like(x), np.zeros_like(x)
     found[r.order], derivative[r.order] = logs, slopes
     return found, derivative
 
@@ -76,6 +78,6 @@ def bend_of_rising(x: Floats, r: Rising) -> Floats:
     for k, end in enumerate(r.upto):
         factor = ordered[r.large : end] + k
         bends[r.large : end] -= 1 / (factor * factor)
-    found = np.empty_like(bends)
+    found = np.zeros_like(x)
     found[r.order] = bends
     return found
