@@ -24,6 +24,7 @@ from tests.promises.world import (
     small_assessment,
 )
 from worker.assessment import Assessment
+from worker.core.crowd import inference
 from worker.setup.replaying import unrepeated_choices
 from worker.store import Header
 from worker.store.records import load
@@ -37,6 +38,13 @@ PLANS = {
     " gold: {items: gold.csv, rate: 0.3}}",
     "first": "{per_item: 2, rule: first, skips: 3}",
 }
+
+
+@pytest.fixture(autouse=True)
+def few_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How well the classes of items are inferred is no matter here; a turn takes a tenth of it."""
+    monkeypatch.setattr(inference, "_FEWEST", 1)
+    monkeypatch.setattr(inference, "_MOST", 1)
 
 
 @pytest.fixture(scope="module", params=PLANS)
