@@ -113,7 +113,7 @@ def terms(p: Floats, seen: Evidence) -> Terms:
 
 def gradient(t: Terms, seen: Evidence) -> tuple[float, Floats]:
     """The log likelihood, and how it moves with each hyperparameter (6 + K,)."""
-    with_mu, with_s = t.weight * t.with_mu, (t.weight * t.with_s).sum(axis=1)
+    with_mu, with_s = t.weight * t.with_mu, np.vecdot(t.weight, t.with_s)
     with_m = with_s * t.per_m[:, 0]
     (mu, m), (mu_lapse, m_lapse) = t.by_centre, t.by_lapse
     slope = with_mu * mu
@@ -141,7 +141,7 @@ def hessian(t: Terms, seen: Evidence) -> Floats:
         t.with_mu * mu_lapse + t.with_s * t.per_m * m_lapse,
     ])  # fmt: skip
     moved = np.add.reduceat(design[:, :, None] * moved[at], seen.begin, axis=1)  # (6 + K, g, U)
-    mean = (moved * t.shares).sum(axis=2)
+    mean = np.vecdot(moved, t.shares)
     spread = (moved * np.sqrt(t.times * t.shares)).reshape(len(at), -1)
     curved = _of_cells(t, seen)[at][:, at]
     bent: Floats = np.einsum("ic,jc,ijc->ij", design, design, curved)

@@ -47,7 +47,7 @@ def log_rising(x: Floats, r: Rising) -> tuple[Floats, Floats]:
     >>> round(float(np.exp(log[0, 0])), 6), round(float(slope[0, 0]), 6)
     (24.0, 1.083333)
     """
-    ordered = x[r.order]
+    ordered = x.take(r.order, axis=0)
     logs, slopes = np.empty_like(ordered), np.zeros_like(ordered)
     if r.large:
         of_large, n = ordered[: r.large], r.count[r.order[: r.large]]
