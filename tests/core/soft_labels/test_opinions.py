@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.core.soft_labels.people import crisp, l2, subjective
-from worker.core.soft_labels.opinions import average, measured
+from worker.core.soft_labels.mixtures import Entries, average
+from worker.core.soft_labels.opinions import measured
 
 PEOPLE = {"subjective": subjective, "crisp": crisp}
 
@@ -61,15 +62,15 @@ def test_equally_likely_measures_of_items_have_the_mean_that_is_told():
 def test_what_is_expected_of_an_item_follows_its_prediction_only_as_far_as_people_do():
     _, predicted = subjective(500, seed=6)
     even = np.full(predicted.shape[1], 1 / predicted.shape[1])
-    rng, ones, parts = np.random.default_rng(0), np.ones(500), np.full(5, 0.2)
+    rng, ones, parts = np.random.default_rng(0), np.ones((1, 500)), np.full((1, 5), 0.2)
     nobody_follows = rng.multinomial(10, np.tile(even, (500, 1)))
     all_follow = rng.multinomial(10, predicted)
 
-    ignored, _ = average(nobody_follows, predicted, ones, parts, 200, 0.02)
-    followed, _ = average(all_follow, predicted, ones, parts, 200, 0.02)
+    ignored, _ = average(Entries.of(nobody_follows, predicted), ones, parts, 200, 0.02)
+    followed, _ = average(Entries.of(all_follow, predicted), ones, parts, 200, 0.02)
 
-    assert np.abs(ignored - even).mean() < 0.05
-    assert np.abs(followed - predicted).mean() < 0.05
+    assert np.abs(ignored[0] - even).mean() < 0.05
+    assert np.abs(followed[0] - predicted).mean() < 0.05
 
 
 def test_without_any_votes_there_is_nothing_to_say():

@@ -109,8 +109,8 @@ def _slopes(eta: Floats, s: Floats, more: Floats, less: Floats) -> tuple[float, 
     value = float((special.betaln(a + more, b + less) - special.betaln(a, b)).sum())
     up = special.digamma(a + more) - special.digamma(a)
     down = special.digamma(b + less) - special.digamma(b)
-    bend = special.polygamma(1, a + more) - special.polygamma(1, a)
-    bend += special.polygamma(1, b + less) - special.polygamma(1, b)
+    bend = special.zeta(2, a + more) - special.zeta(2, a)
+    bend += special.zeta(2, b + less) - special.zeta(2, b)
     moves = mu * (1 - mu)
     first = s * (up - down) * moves
     second = s**2 * bend * moves**2 + first * (1 - 2 * mu)
