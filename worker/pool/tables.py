@@ -18,7 +18,7 @@ from worker.errors import PredictionsError
 from worker.nearest import did_you_mean, listed
 from worker.pool.tables_coco import coco_columns, coco_first_rows, coco_pieces
 from worker.pool.tables_columns import converted, plain
-from worker.pool.tables_csv import first_mistake_in_csv
+from worker.pool.tables_csv import delimiter_of, first_mistake_in_csv
 from worker.pool.tables_folder import folder_batches, folder_columns, is_data_set, parquet_batches
 from worker.pool.tables_jsonl import jsonl_columns, jsonl_first_rows, jsonl_pieces
 from worker.pool.tables_text import text_columns, text_pieces
@@ -76,7 +76,7 @@ def column_names(path: Path) -> list[str]:
     with _told(path):
         if kind in _COLUMNS:
             return _COLUMNS[kind](path)
-        with pa.csv.open_csv(path, parse_options=_csv_format(kind)) as reader:
+        with pa.csv.open_csv(path, parse_options=_csv_format(path, kind)) as reader:
             return list(reader.schema.names)
 
 
@@ -99,7 +99,7 @@ def first_rows(path: Path, most: int) -> pa.Table:
             return _first_batches(folder_batches(path, None, most), most)
         if kind == "parquet":
             return _first_batches(parquet_batches(path, _COLUMNS[kind](path), most), most)
-        with pa.csv.open_csv(path, parse_options=_csv_format(kind)) as reader:
+        with pa.csv.open_csv(path, parse_options=_csv_format(path, kind)) as reader:
             batches = list(islice(reader, 1))
             return pa.Table.from_batches(batches, reader.schema).slice(0, most)
 
@@ -145,8 +145,8 @@ def _require(path: Path, columns: Sequence[str], present: Sequence[str]) -> None
         raise PredictionsError(f"{path}: the column {twice[0]} is there twice; rename one of them")
 
 
-def _csv_format(kind: str) -> pa.csv.ParseOptions:
-    return pa.csv.ParseOptions(delimiter="\t" if kind == "tsv" else ",", newlines_in_values=True)
+def _csv_format(path: Path, kind: str) -> pa.csv.ParseOptions:
+    return pa.csv.ParseOptions(delimiter=delimiter_of(path, kind), newlines_in_values=True)
 
 
 def _csv_pieces(path: Path, kind: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -155,7 +155,7 @@ def _csv_pieces(path: Path, kind: str, wanted: Wanted) -> Iterator[pa.RecordBatc
     with pa.csv.open_csv(
         path,
         read_options=pa.csv.ReadOptions(block_size=8 << 20),
-        parse_options=_csv_format(kind),
+        parse_options=_csv_format(path, kind),
         convert_options=pa.csv.ConvertOptions(
             include_columns=list(wanted.columns), column_types=types, strings_can_be_null=False
         ),
@@ -223,6 +223,6 @@ def _told(path: Path, wanted: Wanted | None = None) -> Iterator[None]:
         text = f"{path}: it cannot be read ({error}); is it complete?"
         if kind_of(path) in ("csv", "tsv") and isinstance(error, pa.ArrowInvalid):
             numbers = wanted.numbers if wanted is not None else ()
-            found = first_mistake_in_csv(path, "\t" if kind_of(path) == "tsv" else ",", numbers)
+            found = first_mistake_in_csv(path, delimiter_of(path, kind_of(path)), numbers)
             text = f"{path}: {found}" if found else text
         raise PredictionsError(text) from error

@@ -1,5 +1,6 @@
 """Guesses what the columns of a predictions file mean, from their names and first rows."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from worker.pool.checks import SUM_TOLERANCE
 from worker.pool.tables import first_rows
 
 N_LOOKED_AT = 1000
+_SOME = 20  # rows
+_NAME = re.compile(r"\S{1,64}")
 _IDS = ("item_id", "id", "itemid", "uuid", "guid", "task_id", "sample_id", "image_id", "doc_id",
         "document_id", "text_id", "example_id", "index", "key")  # fmt: skip
 _PREDICTED = ("predicted", "predicted_class", "predicted_label", "prediction", "pred",
@@ -23,6 +26,7 @@ _SCORES = ("score", "confidence", "conf", "probability", "prob", "pred_score", "
            "predicted_score", "p")  # fmt: skip
 _CONTENT = ("image", "image_url", "img", "img_url", "picture", "photo", "text", "content",
             "title", "body", "sentence", "document", "review", "comment", "question", "html",
+            "message", "description", "subject", "query", "tweet", "headline", "abstract",
             "audio", "audio_url", "video", "video_url", "url", "uri", "coco_url",
             "file_name")  # fmt: skip
 
@@ -85,7 +89,7 @@ def roles_of(
                 f"{listed(names)}"
             )
     free = rows.drop_columns(given)
-    found_id = id or _first_that(free, _IDS, _is_unique)
+    found_id = id or _first_that(free, _IDS, _is_unique) or _naming(free)
     prediction = _prediction(rows, free, columns, predicted, score)
     content = tuple(data or ()) or tuple(
         name for name in free.column_names if name.casefold() in _CONTENT and name != found_id
@@ -152,6 +156,22 @@ def _first_that(
     by_folded = {name.casefold(): name for name in rows.column_names}
     present = (by_folded[name] for name in known if name in by_folded)
     return next((name for name in present if fits(rows.column(name))), None)
+
+
+def _naming(rows: pa.Table) -> str | None:
+    """Return the first column whose values are names of the rows: one that is called so before.
+
+    In a few rows any column may have no value twice.
+    """
+    others = {*_CONTENT, *_PREDICTED, *_SCORES}
+    free = [name for name in rows.column_names if name.casefold() not in others]
+    called_so = [name for name in free if re.search(r"(?i:[\W_]id|^id[\W_].*)$|[a-z]I[Dd]$", name)]
+    names = [*called_so, *(free if rows.num_rows >= _SOME else [])]
+    return next((name for name in names if _is_naming(rows.column(name))), None)
+
+
+def _is_naming(column: pa.ChunkedArray) -> bool:
+    return _is_unique(column) and all(_NAME.fullmatch(str(value)) for value in column.to_pylist())
 
 
 def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:

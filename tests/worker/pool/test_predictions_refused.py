@@ -82,6 +82,13 @@ def test_a_missing_column_is_told_with_the_nearest_one(tmp_path, ending):
     assert "no column color; did you mean colour?" in told
 
 
+def test_a_mark_within_a_value_is_told_as_what_it_is(tmp_path):
+    header, rows = HEADER.replace(",", ";"), ["1;.5;.5;a;r", "2;.5;.5;b; c;r"]
+    told = refusal(plan_of(csv_of(tmp_path, header, *rows)))
+    assert "row 2 has 6 of 5 values" in told
+    assert "a value with a semicolon not in quotes" in told
+
+
 def test_a_column_that_is_there_twice_is_refused(tmp_path):
     path = csv_of(tmp_path, "item_id,p_cat,p_dog,text,text", "1,.5,.5,a,b")
     assert "column text is there twice" in refusal(plan_of(path))

@@ -110,6 +110,41 @@ def test_an_id_must_be_unique_to_be_guessed(tmp_path):
     assert drafted(write(tmp_path / "a.csv", columns)).pool.id == "id"
 
 
+@pytest.mark.parametrize("name", ["ticket_id", "ID of ticket", "ticketId"])
+def test_a_unique_column_that_is_called_so_is_the_id(tmp_path, name):
+    columns = {key: values for key, values in PROBABILITIES.items() if key != "item_id"}
+    columns |= {"code": ["q", "r"], name: ["a", "b"]}
+    assert drafted(write(tmp_path / "a.csv", columns)).pool.id == name
+
+
+def test_of_many_rows_the_column_that_names_them_is_the_id_and_never_a_text(tmp_path):
+    rows = range(20)
+    columns = {
+        "said": [f"some words of {n}" for n in rows],  # unique, and no name
+        "region": ["north"] * 20,
+        "ticket": [f"T{n}" for n in rows],
+        "predicted": ["cat", "dog"] * 10,
+        "score": [0.5 + n / 100 for n in rows],
+        "message": [f"word-{n}" for n in rows],
+    }
+    assert drafted(write(tmp_path / "many.csv", columns)).pool.id == "ticket"
+    few = {name: values[:19] for name, values in columns.items()}
+    with pytest.raises(DraftingError, match="--id=COLUMN"):
+        draft_plan(write(tmp_path / "few.csv", few), tmp_path / "plan.yaml")
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_columns_may_be_parted_by_semicolons_and_tabs(tmp_path, mark):
+    text = write(
+        tmp_path / "commas.csv", PROBABILITIES | {"image_url": ["x, y", "z; w"]}
+    ).read_text()
+    path = tmp_path / "a.csv"
+    path.write_text(text.replace('","', f'"{mark}"'))
+    plan = drafted(path)
+    assert plan.pool.probabilities == ("p_cat", "p_dog")
+    assert compile_pool(plan, tmp_path / "pools").n_items == 2
+
+
 @pytest.mark.parametrize(
     ("without", "option"),
     [("item_id", "--id=COLUMN"), ("p_dog", "--predicted=COLUMN and --score=COLUMN"),
