@@ -15,7 +15,7 @@ from worker.pool.checks import SUM_TOLERANCE
 from worker.pool.tables import first_rows
 
 N_LOOKED_AT = 1000
-_SOME = 20  # rows
+_ENOUGH_ROWS = 20
 _NAME = re.compile(r"\S{1,64}")
 _IDS = ("item_id", "id", "itemid", "uuid", "guid", "task_id", "sample_id", "image_id", "doc_id",
         "document_id", "text_id", "example_id", "index", "key")  # fmt: skip
@@ -26,7 +26,7 @@ _SCORES = ("score", "confidence", "conf", "probability", "prob", "pred_score", "
            "predicted_score", "p")  # fmt: skip
 _CONTENT = ("image", "image_url", "img", "img_url", "picture", "photo", "text", "content",
             "title", "body", "sentence", "document", "review", "comment", "question", "html",
-            "message", "description", "subject", "query", "tweet", "headline", "abstract",
+            "message", "query", "tweet", "headline", "abstract",
             "audio", "audio_url", "video", "video_url", "url", "uri", "coco_url",
             "file_name")  # fmt: skip
 
@@ -166,7 +166,7 @@ def _naming(rows: pa.Table) -> str | None:
     others = {*_CONTENT, *_PREDICTED, *_SCORES}
     free = [name for name in rows.column_names if name.casefold() not in others]
     called_so = [name for name in free if re.search(r"(?i:[\W_]id|^id[\W_].*)$|[a-z]I[Dd]$", name)]
-    names = [*called_so, *(free if rows.num_rows >= _SOME else [])]
+    names = [*called_so, *(free if rows.num_rows >= _ENOUGH_ROWS else [])]
     return next((name for name in names if _is_naming(rows.column(name))), None)
 
 

@@ -101,6 +101,7 @@ def test_given_probabilities_need_no_prefix(tmp_path):
 
 def test_the_truth_is_never_shown_to_annotators_by_a_guess(tmp_path):
     columns = PROBABILITIES | {"image_url": [0.5, 0.5], "label": ["cat", "dog"]}
+    columns |= {"subject": ["cat", "dog"], "description": ["a cat", "a dog"]}
     plan = drafted(write(tmp_path / "a.csv", columns))
     assert set(plan.pool.data.values()) == {"image_url"}
 
