@@ -64,13 +64,15 @@ class Evaluated:
         return headline(self.work, belief, verdict)
 
 
-def write_moods(folder: Path, more: str = "") -> tuple[Path, np.ndarray, np.ndarray]:
+def write_moods(
+    folder: Path, more: str = "", people: int = 1
+) -> tuple[Path, np.ndarray, np.ndarray]:
     """Write predictions and a plan; return the plan, human frequencies and predictions.
 
     Args:
-        more: lines of the plan.
+        more: lines of the plan. people: seed of what they say, and of what is predicted.
     """
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(people)
     human = rng.dirichlet(np.full(len(MOODS), 0.7), N_ITEMS)
     predicted = np.exp(np.log(human + 1e-3) + rng.normal(0, 0.6, human.shape))
     predicted /= predicted.sum(axis=1, keepdims=True)
@@ -100,9 +102,9 @@ def header_of(plan: Plan, work: Assessment) -> Header:
     )  # fmt: skip
 
 
-def evaluated(folder: Path, more: str = "") -> Evaluated:
+def evaluated(folder: Path, more: str = "", people: int = 1) -> Evaluated:
     """Begin an assessment of moods."""
-    path, human, predicted = write_moods(folder, more)
+    path, human, predicted = write_moods(folder, more, people)
     plan = load_plan(path)
     pool = compile_pool(plan, folder / "pools")
     check_question(plan, pool)

@@ -60,7 +60,7 @@ def test_the_intervals_at_the_stop_hold_the_truth_as_often_as_they_say(tmp_path)
     n_runs, least = (16, 13) if IS_SHORT else (40, 34)
     held = 0
     for seed in range(n_runs):
-        begun = evaluated(tmp_path / str(seed), f"stop: {{width: {WIDTH}}}\n")
+        begun = evaluated(tmp_path / str(seed), f"stop: {{width: {WIDTH}}}\n", people=seed)
         begun.vote(seed=seed)
         overall = decision_of(begun)["overall"]
         held += overall["low"] <= begun.truth <= overall["high"]
