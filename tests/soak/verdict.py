@@ -12,7 +12,7 @@ from connector.local import LabelStudioServer
 from tests.live.pools import Trial, all_tasks, exported, kept_tally, outcomes_of
 from tests.live.service import Service
 
-# On a machine where seven processes want two cores, 30 s were too few once.
+# An ended assessment is read in every tenth round of the watcher: after 30 s, or later under load.
 WITHDRAWN_S = 120.0
 
 
