@@ -155,7 +155,7 @@ def over_rq(
     finally:
         for left in _jobs(list(waiting), context):
             if left is not None:
-                left.delete()
+                _drop(left)
 
 
 def _finished(waiting: dict[str, int], context: Context, patience_s: float) -> Runs:
@@ -167,17 +167,17 @@ def _finished(waiting: dict[str, int], context: Context, patience_s: float) -> R
                 raise RunFailed(
                     f"a run's job is gone from {QUEUE}: somebody emptied the queue. Simulate again."
                 )
-            result = job.latest_result()
             if job.is_failed:
+                result = job.latest_result()
                 reason = (result.exc_string if result else None) or "no reason is known"
                 raise RunFailed(
                     f"a worker failed at {job.description}: {reason.strip().splitlines()[-1]}. All "
                     "workers need this release of Assay, and the compiled pools: under the same "
                     "path, in their ASSAY_HOME, or in one ASSAY_POOL_STORE of all."
                 )
-            if job.is_finished and result is not None:
+            if job.is_finished and (result := job.latest_result()) is not None:
                 at = waiting.pop(job.id)
-                job.delete()
+                _drop(job)
                 seen = time.monotonic()
                 yield at, as_run(cast("dict[str, Any]", result.return_value))
         if Worker.count(queue=Queue(QUEUE, connection=context.jobs)):
@@ -188,6 +188,16 @@ def _finished(waiting: dict[str, int], context: Context, patience_s: float) -> R
                 "on as many machines as you like, or leave out --rq."
             )
         time.sleep(_POLL_S)
+
+
+def _drop(job: Job) -> None:
+    """Delete a job, whatever its worker does meanwhile."""
+    try:
+        job.delete()
+    except ValueError:
+        # RQ lists a job's executions, then reads each: one ended in between, or its worker is dead.
+        job.connection.delete(job.execution_registry.key)
+        job.delete()
 
 
 def _jobs(ids: list[str], context: Context) -> list[Job | None]:

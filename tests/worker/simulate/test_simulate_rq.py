@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -114,6 +115,23 @@ def test_without_workers_it_does_not_wait_for_ever(context, tmp_path):
     cases = prepare(write_plan(tmp_path), tmp_path / "pools", Asked(truth="truth"))
     with pytest.raises(RunFailed, match="assay worker"):
         list(over_rq(cases, 1, context, patience_s=0.3))
+
+
+def test_a_job_whose_worker_died_does_not_hide_why_the_runs_ended(context, tmp_path):
+    cases = prepare(write_plan(tmp_path), tmp_path / "pools", Asked(truth="truth"))
+    queue = Queue(QUEUE, connection=context.jobs, serializer=JSONSerializer)
+
+    with ThreadPoolExecutor(1) as beside:
+        runs = beside.submit(lambda: list(over_rq(cases, 1, context, patience_s=2.0)))
+        while not (jobs := queue.jobs):
+            time.sleep(0.01)
+        # what a dead worker leaves: its execution is still listed, and expired by itself
+        registry = jobs[0].execution_registry
+        context.jobs.zadd(registry.key, {"of the dead": time.time() + 3600})
+        with pytest.raises(RunFailed, match="assay worker"):
+            runs.result()
+
+    assert not context.jobs.exists(registry.key, jobs[0].key)
 
 
 def test_processes_that_took_runs_are_gone_when_nobody_wants_them_any_more(tmp_path):
