@@ -6,7 +6,6 @@ overconfident or underconfident classifier is corrected after some tens of label
 """
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 from scipy import special
 
@@ -21,7 +20,7 @@ from worker.core.prior.hyperparameters import (
     rate_of,
     unfitted,
 )
-from worker.core.prior.likelihood import GRID, MIXTURE, Evidence, gradient, hessian, terms
+from worker.core.prior.likelihood import GRID, MIXTURE, Evidence, log_likelihood
 from worker.core.prior.rising import rising
 from worker.core.prior.shared import Shared, Slopes, points
 
@@ -31,11 +30,10 @@ _POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard
 _S, _TAU, _LAPSE = 3, 4, 5  # their places among the hyperparameters
 _OF_SCALE = 0.16  # variance of the log of a Student's t's random scale, 4 degrees of freedom
 _FAR = 8.0  # standard deviations: no fit ends there, but a step of the search may
-_NEAR = 1.0  # gradient from which on Newton's steps are safe, and shorter
-_MOST_STEPS = 50
-_LONGEST = 0.5  # of these steps, in standard deviations of the weak priors
+_MOST_STEPS = 100
+_LONGEST = 1.0  # of these steps, in standard deviations of the weak priors
 _LEAST_CURVATURE = 0.1
-_SETTLED = 1e-6  # twice what the loss would still lose: a thousandth, squared
+_SETTLED = 1e-4  # twice what the last step gains: a hundredth of a standard deviation, squared
 
 
 def prior_of(
@@ -146,7 +144,8 @@ def evidence(
     at = np.flatnonzero(right + wrong)
     of = group[at]
     return Evidence(
-        each=rising(np.concatenate([right[at], wrong[at]])),
+        right=rising(right[at]),
+        wrong=rising(wrong[at]),
         both=rising(right[at] + wrong[at]),
         x=scores.x.take(at, axis=1),
         weak=scores.weak,
@@ -155,20 +154,23 @@ def evidence(
     )
 
 
-def loss(z: Floats, seen: Evidence) -> tuple[float, Floats]:
-    """Minus the log of the hyperparameters' marginal posterior density, and its gradient.
+def loss(z: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
+    """Minus the log of the hyperparameters' marginal posterior density, with slope and curvature.
 
     Args:
         z: (6 + K,) the hyperparameters, in their order, in standard deviations of their weak prior
             from its mean: so all of them are of one size, which the fit needs.
+
+    Returns:
+        The value, (6 + K,) and (6 + K, 6 + K).
     """
-    log_likelihood, slope = gradient(terms(_numbers(z, seen), seen), seen)
-    return 0.5 * float(z @ z) - log_likelihood, z - slope * seen.weak[:, 1]
-
-
-def _numbers(z: Floats, seen: Evidence) -> Floats:
-    numbers: Floats = seen.weak[:, 0] + seen.weak[:, 1] * z
-    return numbers
+    mean, scale = seen.weak.T
+    value, slope, bent = log_likelihood(mean + scale * z, seen)
+    return (
+        0.5 * float(z @ z) - value,
+        z - slope * scale,
+        np.eye(z.size) - scale[:, None] * bent * scale,
+    )
 
 
 def fit(
@@ -201,45 +203,35 @@ def fit_to(seen: Evidence) -> tuple[Fit, float]:
     """`fit`, and the logarithm of the labels' marginal likelihood (Laplace)."""
     if not seen.begin.size:
         return unfitted(seen.weak), 0.0
-    # The likelihood may have several peaks: to which of them it goes is decided here.
-    n = len(seen.weak)
-    found = scipy.optimize.minimize(
-        loss, np.zeros(n), args=(seen,), jac=True, method="L-BFGS-B", bounds=[(-_FAR, _FAR)] * n,
-        options={"gtol": _NEAR},
-    )  # fmt: skip
-    z, least, curvature = _settled(found.x, seen)
+    z, least, curvature = _least(seen)
     values, axes = np.linalg.eigh(curvature)
     # The weak priors alone curve it by 1 in every direction; where the likelihood curves the other
     # way, as it may far from its own peak, they are what is left.
     covariance = (axes / np.maximum(values, 1.0)) @ axes.T
     told = float(np.linalg.slogdet(covariance)[1]) / 2 - least
-    scale = seen.weak[:, 1]
-    return Fit(Hyperparameters.of(_numbers(z, seen)), scale[:, None] * covariance * scale), told
+    mean, scale = seen.weak.T
+    mode = Hyperparameters.of(mean + scale * z)
+    return Fit(mode, scale[:, None] * covariance * scale), told
 
 
-def _settled(z: Floats, seen: Evidence) -> tuple[Floats, float, Floats]:
-    """The minimum of `loss` that z is near to, its value and its curvature: Newton's steps.
+def _least(seen: Evidence) -> tuple[Floats, float, Floats]:
+    """The minimum of `loss` that lies downhill of the weak priors' means, its value and curvature.
 
-    They end where the next one would be of a thousandth of a standard deviation.
+    The likelihood may have several peaks: to which of them it goes is decided here. By Newton's
+    steps, downhill also where the loss curves the other way, halved until it is lower there. The
+    last is of a hundredth of a standard deviation at most, and leaves about its square.
     """
-    value, slope, curvature = _expanded(z, seen)
+    z = np.zeros(len(seen.weak))
+    value, slope, curvature = loss(z, seen)
     for _ in range(_MOST_STEPS):
         values, axes = np.linalg.eigh(curvature)
         step = -axes @ ((axes.T @ slope) / np.maximum(np.abs(values), _LEAST_CURVATURE))
-        if -slope @ step < _SETTLED:
-            break
+        if (gain := -slope @ step) < _SETTLED:
+            return np.clip(z + step, -_FAR, _FAR), value - gain / 2, curvature
         step *= min(1.0, _LONGEST / np.abs(step).max())
-        found = _expanded(there := np.clip(z + step, -_FAR, _FAR), seen)
+        found = loss(there := np.clip(z + step, -_FAR, _FAR), seen)
         while found[0] > value and np.abs(step).max() > _SETTLED:
             step /= 2
-            found = _expanded(there := np.clip(z + step, -_FAR, _FAR), seen)
+            found = loss(there := np.clip(z + step, -_FAR, _FAR), seen)
         z, (value, slope, curvature) = there, found
     return z, value, curvature
-
-
-def _expanded(z: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
-    """`loss` and its curvature (6 + K, 6 + K)."""
-    at, scale = terms(_numbers(z, seen), seen), seen.weak[:, 1]
-    log_likelihood, slope = gradient(at, seen)
-    bent = scale[:, None] * hessian(at, seen) * scale
-    return 0.5 * float(z @ z) - log_likelihood, z - slope * scale, np.eye(z.size) - bent
