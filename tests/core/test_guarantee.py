@@ -125,7 +125,7 @@ def test_regions_hold_whole_intervals_only():
 
 def test_differences_of_exhausted_groups_are_certain_and_turn_with_the_pair():
     b = belief([50, 40, 60], [10, 38, 20], [40, 2, 10])
-    found = differences(b, nothing(b), sequence(b), [(0, 1), (0, 2), (2, 0)], 0.05)
+    found = differences(b, nothing(b), sequence(b), np.array([(0, 1), (0, 2), (2, 0)]), 0.05)
     assert found[0] == pytest.approx([0.2 - 0.95] * 2)
     assert found[1] == pytest.approx(-found[2][::-1])
     assert found[1][0] < found[1][1]
@@ -138,7 +138,7 @@ def test_bias_is_the_score_less_the_accuracy():
     plain, found = (ends(one, nothing(b), sequence(b), 0.01, 0.01) for one in (b, biased))
     assert found.low == pytest.approx(score - plain.high)
     assert found.high == pytest.approx(score - plain.low)
-    pair = [(0, 1)]
+    pair = np.array([(0, 1)])
     of_bias = differences(biased, nothing(b), sequence(b), pair, 0.05)
     of_accuracy = differences(b, nothing(b), sequence(b), pair, 0.05)
     assert of_bias == pytest.approx((score[0] - score[1]) - of_accuracy[:, ::-1])

@@ -104,6 +104,7 @@ def test_comparing_needs_confidence_in_every_pair():
     assert [(p.g1, p.g2) for p in v.pairs] == [(0, 1), (0, 2), (1, 2)]
     assert [p.region for p in v.pairs] == ["below", "below", "above"]
     assert v.confidence == v.value == min(p.confidence for p in v.pairs)
+    assert [v.pairs[at] for at in (0, 1, -1)] == [*v.pairs] == [*v.pairs[:2], *v.pairs[2:]]
     assert v.stop
 
     vague = verdict(belief([300] * 3, [50, 250, 2], [240, 40, 1]), Question("compare"), ROPE)

@@ -11,7 +11,8 @@ from worker.assessment.several import Several
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.summary import interval, mean
 from worker.core.questions.question import StopRule
-from worker.core.stopping.rule import PairVerdict, Verdict
+from worker.core.stopping.pairs import PairVerdict
+from worker.core.stopping.rule import Verdict
 from worker.findings.claims import WORDS, extreme_claim, sure_text, within_text
 from worker.formats import probability
 from worker.pool.models import ALL_ITEMS

@@ -136,7 +136,7 @@ def differences(
     b: Belief,
     unknown: Counts,
     sequence: ConfidenceSequence,
-    pairs: Sequence[tuple[int, int]],
+    pairs: NDArray[np.intp],
     miss: float,
 ) -> Floats:
     """(P, 2) ends between which the difference of values of each pair lies at all times.
@@ -147,14 +147,13 @@ def differences(
     Args:
         miss: probability that the ends of one pair are ever wrong; over several pairs, they add up.
     """
-    asked = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-    apart = gaps(ends(b, unknown, sequence, miss / 4, miss / 4), asked)
+    apart = gaps(ends(b, unknown, sequence, miss / 4, miss / 4), pairs)
     if b.metric.kind == "ece":
         return apart
     seen = Seen(b.group, b.size, b.right, b.wrong, unknown, b.n_groups)
-    joint = joint_differences(seen, sequence.forecast, asked, miss / 2)
+    joint = joint_differences(seen, sequence.forecast, pairs, miss / 2)
     if b.metric.kind == "bias":
-        score = _mean_score(b, b.group, b.n_groups)[asked]
+        score = _mean_score(b, b.group, b.n_groups)[pairs]
         joint = (score[:, 0] - score[:, 1])[:, None] - joint[:, ::-1]
     low, high = np.maximum(apart[:, 0], joint[:, 0]), np.minimum(apart[:, 1], joint[:, 1])
     return np.stack([low, high], axis=1)

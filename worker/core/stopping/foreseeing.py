@@ -39,7 +39,7 @@ def labels_missing(
     if question.task == "identify":
         away = _from_the_boundary(values, question)
     else:
-        pairs = np.searchsorted(filled, [(p.g1, p.g2) for p in now.pairs])
+        pairs = np.searchsorted(filled, now.pairs.groups)
         away = _from_the_regions(values, pairs, question.epsilon)
     z = float(special.ndtri(rule.confidence or 0.95))
     spread = variance(b)[filled]

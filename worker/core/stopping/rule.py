@@ -1,7 +1,7 @@
 """Whether enough is known, and what is then reported."""
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -28,31 +28,10 @@ from worker.core.questions.comparison import pairs_asked, regions
 from worker.core.questions.question import TASK_OF_RULE, Question, StopRule
 from worker.core.questions.ranking import mrr_confidence, ranking
 from worker.core.questions.rewards import squared_error
+from worker.core.stopping.pairs import NO_PAIRS, PairVerdicts
 from worker.core.stopping.refuting import confidence_of_set, is_far_from_holding
 
 Reason = Literal["answered", "budget", "exhausted", "open"]
-RegionName = Literal["below", "within", "above"]
-
-_REGION_NAMES: tuple[RegionName, RegionName, RegionName] = ("below", "within", "above")
-
-
-class PairVerdict(NamedTuple):
-    """Where the difference of values g1 - g2 lies: probabilities, and the likeliest region.
-
-    below: g1 is lower by more than epsilon; within: practically equal; above: the reverse.
-    """
-
-    g1: int
-    g2: int
-    p_below: float
-    p_within: float
-    p_above: float
-    region: RegionName
-
-    @property
-    def confidence(self) -> float:
-        """The paper's lambda: the probability of the likeliest region."""
-        return max(self.p_below, self.p_within, self.p_above)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +58,7 @@ class Verdict:
     value: float | None
     ranking: tuple[int, ...]
     chosen: tuple[int, ...]
-    pairs: tuple[PairVerdict, ...]
+    pairs: PairVerdicts
     labels: int
     least: int = 0
 
@@ -94,7 +73,7 @@ class _Report:
     value: float | None = None
     ranking: tuple[int, ...] = ()
     chosen: tuple[int, ...] = ()
-    pairs: tuple[PairVerdict, ...] = ()
+    pairs: PairVerdicts = NO_PAIRS
 
 
 def decide(
@@ -234,16 +213,14 @@ def _compare(b: Belief, question: Question, rule: StopRule) -> _Report:
         )
     pairs = pairs_asked(b, question)
     found = regions(b, pairs, question.epsilon)
-    names = map(_REGION_NAMES.__getitem__, found.argmax(axis=1).tolist())
-    first, second = zip(*pairs, strict=True)
-    verdicts = tuple(map(PairVerdict, first, second, *found.T.tolist(), names))  # thousands
+    groups = np.array(pairs, dtype=np.intp)
     least = float(found.max(axis=1).min())
     return _Report(
         holds=_reaches(least, rule),
-        groups=tuple(sorted({*first, *second})),
+        groups=tuple(np.unique(groups).tolist()),
         confidence=least,
         value=least,
-        pairs=verdicts,
+        pairs=PairVerdicts(groups, found, found.argmax(axis=1)),
     )
 
 
@@ -270,14 +247,15 @@ def _under_sequence(
 ) -> _Report:
     """The report with a rule that holds by the bands and not by the posterior."""
     if question.task == "compare":
-        pairs = [(p.g1, p.g2) for p in report.pairs]
-        intervals = differences(b, unknown, sequence, pairs, sequence.miss / len(pairs))
+        pairs = report.pairs
+        intervals = differences(b, unknown, sequence, pairs.groups, sequence.miss / len(pairs))
         found = [region_of(low, high, question.epsilon) for low, high in intervals.tolist()]
-        verdicts = tuple(
-            pair if at is None else pair._replace(region=_REGION_NAMES[at])
-            for pair, at in zip(report.pairs, found, strict=True)
-        )
-        return replace(report, holds=None not in found, pairs=verdicts)
+        region = [
+            likeliest if at is None else at
+            for at, likeliest in zip(found, pairs.region, strict=True)
+        ]
+        pairs = replace(pairs, region=np.array(region, dtype=np.intp))
+        return replace(report, holds=None not in found, pairs=pairs)
     bands = ends(b, unknown, sequence, *alpha_split(b, question, sequence.miss))
     if question.task == "identify":
         holds = is_identified(b, bands, report.chosen, question)

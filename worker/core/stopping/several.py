@@ -7,6 +7,7 @@ import numpy as np
 
 from worker.core.posterior.belief import Belief
 from worker.core.questions.question import Question, StopRule
+from worker.core.stopping.pairs import NO_PAIRS
 from worker.core.stopping.rule import Reason, Verdict, decide
 
 
@@ -67,7 +68,7 @@ def decide_each(
         value=None,
         ranking=in_a_row("ranking"),
         chosen=in_a_row("chosen"),
-        pairs=(),
+        pairs=NO_PAIRS,
         labels=spent,
         least=int(np.argmin(sure)) if is_known else 0,
     )

@@ -132,7 +132,7 @@ def _blocks_pair(
     pairs = asked[is_open[asked].any(axis=1)]
     undecided = ~is_decided(gaps(found, pairs), question.epsilon)
     tried = rng.permutation(pairs[undecided] if undecided.any() else pairs)[:_PAIRS_TRIED]
-    both = differences(b, lost, sequence, tried.tolist(), sequence.miss / len(asked))
+    both = differences(b, lost, sequence, tried, sequence.miss / len(asked))
     pair = tried[int(is_decided(both, question.epsilon).argmin())]  # the first one if all are
     groups = rng.permutation(pair[is_open[pair]])
     group, other = int(groups[0]), int(pair.sum() - groups[0])
