@@ -9,13 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.prior.hyperparameters import (
-    LEAST_RATE,
-    closeness,
-    curve_places,
-    moves,
-    rate_of,
-)
+from worker.core.prior.hyperparameters import LEAST_RATE, closeness, curve_places, moves, rate_of
 from worker.core.prior.rising import Rising, log_rising
 from worker.core.prior.shared import effect_density
 
@@ -100,11 +94,43 @@ def log_likelihood(p: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
     shares /= total  # (g, U) of the components, given the labels of a group
     times = np.broadcast_to(seen.times, len(total))[:, None]
 
-    # How log mu moves with the centre of the curve, and with log lapse; with log tau, as with the
-    # centre times the effect.
-    up, down = 1 - curve, -lapse / max(1 - lapse, LEAST_RATE)
-    by_centre, centre_mu = labels.mu * up, labels.mu_mu * up
+    by_s = _moves_of_s(m[:, 0], middle[:, 0], down := -lapse / max(1 - lapse, LEAST_RATE))
     weight = (times * shares)[seen.of]
+    slopes, of_centre, of_others = _of_cells(labels, by_s, weight, curve, effect, down)
+    slope, bent = np.empty(p.size), np.empty((p.size, p.size))
+    slope[at], slope[_OTHERS] = seen.x @ slopes[0], slopes[1:].sum(axis=1)
+    bent[np.ix_(at, at)] = (seen.x * of_centre[0]) @ seen.x.T
+    bent[at, _OTHERS] = seen.x @ of_centre[1:].T
+    bent[_OTHERS, at] = bent[at, _OTHERS].T
+    bent[_OTHERS, _OTHERS] = of_others.sum(axis=2)
+
+    moved = np.empty((p.size, *shares.shape))  # first derivatives of each group, by component
+    with_centre = labels.mu * (1 - curve) + labels.s * by_s.centre[:, None]
+    with_tau = labels.mu * (1 - curve) * effect
+    with_lapse = down * labels.mu + labels.s * by_s.lapse[:, None]
+    moved[at] = [_of_groups(x[:, None] * with_centre, seen) for x in seen.x]
+    moved[_OTHERS] = [_of_groups(each, seen) for each in (labels.s, with_tau, with_lapse)]
+    mean = np.vecdot(moved, shares)  # (6 + K, g)
+    spread = (moved * np.sqrt(times * shares)).reshape(p.size, -1)
+    bent += spread @ spread.T - (mean * times[:, 0]) @ mean.T
+    return float((times * (top + np.log(total))).sum()), slope, bent
+
+
+def _of_cells(
+    labels: _Labels, by_s: _Strength, weight: Floats, curve: Floats, effect: Floats, down: float
+) -> tuple[Floats, Floats, Floats]:
+    """Derivatives of each cell's log likelihood, their means over the components.
+
+    In the centre of the curve (c), log s, log tau (t) and log lapse (l). log mu moves with the
+    centre by 1 - curve, with log tau by that times the effect, and with log lapse by `down`; log s
+    moves with the centre and log lapse, by `by_s`.
+
+    Args:
+        weight: (c, U) of the components.
+
+    Returns:
+        (4, c) the first; (4, c) the second in the centre and each; (3, 3, c) in the other three.
+    """
     along = np.stack([np.ones_like(effect), effect, effect**2], axis=1)
 
     def means(each: Floats) -> Floats:
@@ -112,41 +138,27 @@ def log_likelihood(p: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
         of: Floats = ((weight * each) @ along).T
         return of
 
+    up, centre, lapse = 1 - curve, by_s.centre, by_s.lapse
+    by_c, mu_c = labels.mu * up, labels.mu_mu * up
     mu, mu_mu, mu_s = (means(each)[0] for each in (labels.mu, labels.mu_mu, labels.mu_s))
-    s_, s_s = means(labels.s)[0], means(labels.s_s)[0]
-    c, c_mu, c_s = means(by_centre), means(centre_mu), means(labels.mu_s * up)
-    c_c = means(centre_mu * up - by_centre * curve)
-    of_s = _moves_of_s(m[:, 0], middle[:, 0], down)
-
-    # Each cell's centre moves by its covariates; the other three are of all cells alike.
-    by_c, by_l = of_s.centre, of_s.lapse
-    with_centre = np.stack([
-        c_c[0] + (2 * c_s[0] + s_s * by_c) * by_c + s_ * of_s.centre_centre,
-        c_s[0] + s_s * by_c,
-        c_c[1] + c_s[1] * by_c,
-        down * (c_mu[0] + mu_s * by_c) + (c_s[0] + s_s * by_c) * by_l + s_ * of_s.centre_lapse,
+    s, s_s = means(labels.s)[0], means(labels.s_s)[0]
+    c, c_mu, c_s = means(by_c), means(mu_c), means(labels.mu_s * up)
+    c_c = means(mu_c * up - by_c * curve)
+    slopes = np.stack([c[0] + s * centre, s, c[1], down * mu + s * lapse])
+    of_centre = np.stack([
+        c_c[0] + (2 * c_s[0] + s_s * centre) * centre + s * by_s.centre_centre,
+        c_s[0] + s_s * centre,
+        c_c[1] + c_s[1] * centre,
+        down * (c_mu[0] + mu_s * centre) + (c_s[0] + s_s * centre) * lapse + s * by_s.centre_lapse,
     ])  # fmt: skip
-    s_l, t_l = down * mu_s + s_s * by_l, down * c_mu[1] + c_s[1] * by_l
+    s_l, t_l = down * mu_s + s_s * lapse, down * c_mu[1] + c_s[1] * lapse
     l_l = down**2 * mu_mu + down * (1 - down) * mu
-    l_l += (2 * down * mu_s + s_s * by_l) * by_l + s_ * of_s.lapse_lapse
-    others = [[s_s, c_s[1], s_l], [c_s[1], c_c[2] + c[1], t_l], [s_l, t_l, l_l]]
-    slope, bent = np.empty(p.size), np.empty((p.size, p.size))
-    slope[at] = seen.x @ (c[0] + s_ * by_c)
-    slope[_OTHERS] = s_.sum(), c[1].sum(), (down * mu + s_ * by_l).sum()
-    bent[np.ix_(at, at)] = (seen.x * with_centre[0]) @ seen.x.T
-    bent[at, _OTHERS] = seen.x @ with_centre[1:].T
-    bent[_OTHERS, at] = bent[at, _OTHERS].T
-    bent[_OTHERS, _OTHERS] = np.sum(others, axis=2)
-
-    moved = np.empty((p.size, *shares.shape))
-    first = by_centre + labels.s * by_c[:, None]
-    last = down * labels.mu + labels.s * by_l[:, None]
-    moved[at] = [_of_groups(x[:, None] * first, seen) for x in seen.x]
-    moved[_OTHERS] = [_of_groups(each, seen) for each in (labels.s, by_centre * effect, last)]
-    mean = np.vecdot(moved, shares)  # (6 + K, g)
-    spread = (moved * np.sqrt(times * shares)).reshape(p.size, -1)
-    bent += spread @ spread.T - (mean * times[:, 0]) @ mean.T
-    return float((times * (top + np.log(total))).sum()), slope, bent
+    l_l += (2 * down * mu_s + s_s * lapse) * lapse + s * by_s.lapse_lapse
+    return (
+        slopes,
+        of_centre,
+        np.array([[s_s, c_s[1], s_l], [c_s[1], c_c[2] + c[1], t_l], [s_l, t_l, l_l]]),
+    )
 
 
 def _of_groups(cells: Floats, seen: Evidence) -> Floats:
