@@ -124,6 +124,7 @@ def test_a_job_whose_worker_died_does_not_hide_why_the_runs_ended(context, tmp_p
     with ThreadPoolExecutor(1) as beside:
         runs = beside.submit(lambda: list(over_rq(cases, 1, context, patience_s=2.0)))
         while not (jobs := queue.jobs):
+            assert not runs.done()
             time.sleep(0.01)
         # what a dead worker leaves: its execution is still listed, and expired by itself
         registry = jobs[0].execution_registry
