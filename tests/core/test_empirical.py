@@ -209,10 +209,11 @@ def test_the_same_tally_gives_the_same_fit():
     assert (first.covariance == second.covariance).all()
 
 
+@pytest.mark.parametrize("h", TRUTHS)
 @pytest.mark.parametrize("n", [1, 6, 12])
-def test_at_the_fit_nothing_is_left_to_gain(n):
+def test_at_the_fit_nothing_is_left_to_gain(h, n):
     group, scores = pool(n_groups=40)
-    right, wrong = labels_of(TRUTHS[0], group, scores, n)
+    right, wrong = labels_of(h, group, scores, n)
     found, told = fit_to(seen := evidence(right, wrong, group, scores))
     value, slope, _ = loss(standardised(found.mode), seen)
     covariance = found.covariance / np.outer(WEAK[:, 1], WEAK[:, 1])

@@ -35,12 +35,12 @@ class PairVerdict(NamedTuple):
 class PairVerdicts(Sequence[PairVerdict]):
     """Of many pairs: all pairs of a hundred groups are thousands, and few are ever looked at.
 
-    groups: (P, 2) of each pair. shares: (P, 3) probabilities of the regions. region: (P,) which
-    of them is reported.
+    groups: (P, 2) of each pair. probabilities: (P, 3) of the regions. region: (P,) which of them is
+    reported.
     """
 
     groups: NDArray[np.intp]
-    shares: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
     region: NDArray[np.intp]
 
     def __len__(self) -> int:
@@ -48,7 +48,7 @@ class PairVerdicts(Sequence[PairVerdict]):
 
     def __iter__(self) -> Iterator[PairVerdict]:
         names = map(REGION_NAMES.__getitem__, self.region.tolist())
-        return map(PairVerdict, *self.groups.T.tolist(), *self.shares.T.tolist(), names)
+        return map(PairVerdict, *self.groups.T.tolist(), *self.probabilities.T.tolist(), names)
 
     @overload
     def __getitem__(self, at: int) -> PairVerdict: ...
@@ -58,8 +58,8 @@ class PairVerdicts(Sequence[PairVerdict]):
 
     def __getitem__(self, at: int | slice) -> "PairVerdict | PairVerdicts":
         if isinstance(at, slice):
-            return PairVerdicts(self.groups[at], self.shares[at], self.region[at])
-        (g1, g2), (below, within, above) = self.groups[at].tolist(), self.shares[at].tolist()
+            return PairVerdicts(self.groups[at], self.probabilities[at], self.region[at])
+        (g1, g2), (below, within, above) = self.groups[at].tolist(), self.probabilities[at].tolist()
         return PairVerdict(g1, g2, below, within, above, REGION_NAMES[self.region[at]])
 
     def __eq__(self, other: object) -> bool:
