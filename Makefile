@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 .venv/ready: pyproject.toml deploy/constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint deploy/constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --constraint deploy/constraints.txt --editable '.[dev]'
 	touch .venv/ready
 
 demo: .venv/ready ## a real assessment from start to decision (--by-hand, --keep: make demo ARGS=--keep)
@@ -21,13 +21,14 @@ FAST := tests/core tests/connector tests/worker tests/report tests/test_docs.py 
 test-fast: .venv/ready ## what needs no server and simulates nothing, in three to four minutes
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not (slow or long or live or server)" $(FAST) $(ARGS)
 
-test: .venv/ready ## all tests, with a real Label Studio and a real Valkey
+test: .venv/ready ## what guards a landing, with a real Label Studio and a real Valkey; simulations in short
 	$(BIN)/python -m tests.machine
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTS_AT_ONCE) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-long: .venv/ready ## what takes an hour or installs a system: deployment for real, fault run, fuzz, compatibility
+test-long: .venv/ready ## hours: simulations whole, deployment for real, fault run, fuzz, compatibility
 	$(BIN)/python -m tests.machine --long
-	$(BIN)/python -m pytest -m long $(ARGS)
+	ASSAY_SLOW=1 $(MAKE) test
+	ASSAY_SLOW=1 $(BIN)/python -m pytest -m long $(ARGS)
 	$(MAKE) soak fuzz compat postgresql
 
 check: .venv/ready ## lint, format, types

@@ -17,7 +17,13 @@ from pathlib import Path
 # As `python -m worker.cli` would see it, but for the time that it takes.
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["worker.cli.main", "worker.cli.doctor", "worker.cli.printing", "worker.setup.replaying"]
+    [
+        "worker.cli.main",
+        "worker.cli.doctor",
+        "worker.cli.printing",
+        "worker.setup.replaying",
+        "label_studio_sdk.client",
+    ]
 )
 TIMEOUT_S = 300.0
 

@@ -117,9 +117,9 @@ def sdk(label_studio: LabelStudioServer) -> Iterator[Callable[..., LabelStudio]]
         yield connect_one
 
 
-@pytest.fixture
-def annotator(label_studio: LabelStudioServer) -> Iterator[Callable[[], Annotator]]:
-    """Make as many new annotators as a test asks for."""
+@pytest.fixture(scope="session")
+def newcomer(label_studio: LabelStudioServer) -> Iterator[Callable[[], Annotator]]:
+    """Sign up somebody whom no other test gets to know."""
     with ExitStack() as open_sessions:
 
         def sign_one_up() -> Annotator:
@@ -129,3 +129,25 @@ def annotator(label_studio: LabelStudioServer) -> Iterator[Callable[[], Annotato
             return open_sessions.enter_context(person)
 
         yield sign_one_up
+
+
+@pytest.fixture(scope="session")
+def staff() -> list[Annotator]:
+    """Who has signed up for all tests."""
+    return []
+
+
+@pytest.fixture
+def annotator(newcomer: Callable[[], Annotator], staff: list[Annotator]) -> Callable[[], Annotator]:
+    """Call in one annotator after the other; the next test gets the same ones.
+
+    Label Studio takes most of a second of CPU to sign somebody up.
+    """
+    waiting = iter(tuple(staff))
+
+    def call_in() -> Annotator:
+        if (person := next(waiting, None)) is None:
+            staff.append(person := newcomer())
+        return person
+
+    return call_in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +11,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.amount import IS_SHORT
 from tests.contract.ledger_machine import LedgerMachine
 from worker.store import MemoryLedger
 
-N_HISTORIES = 40 if os.environ.get("ASSAY_SLOW") == "0" else 150
+N_HISTORIES = 40 if IS_SHORT else 150
 SETTINGS = settings(
     max_examples=N_HISTORIES,
     stateful_step_count=40,

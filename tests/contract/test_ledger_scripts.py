@@ -8,7 +8,6 @@ it wrote: not SCRIPT KILL, not a full memory; and that a killed server forgets a
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 import time
@@ -20,6 +19,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
+from tests.amount import IS_SHORT
 from tests.contract.killed import (
     CALLS,
     Home,
@@ -27,8 +27,6 @@ from tests.contract.killed import (
     told_after,
 )
 from worker.store import Ledger, MemoryLedger, ValkeyLedger
-
-IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 
 # Put before a script: at its call number STOP it turns in circles, before the call or after it.
 _STOPPING = """

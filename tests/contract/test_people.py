@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
+from connector.annotator import Annotator
 from tests.contract.ledgers import header_of
 from tests.contract.projects import Project, shown
 from worker.store import Claim, MemoryLedger
@@ -11,6 +16,12 @@ from worker.turn.sync import catch_up, sweep
 
 ITEMS = ("a", "b", "c")
 RULES = Rules()
+
+
+@pytest.fixture
+def annotator(newcomer: Callable[[], Annotator]) -> Callable[[], Annotator]:
+    """Nobody who is needed later."""
+    return newcomer
 
 
 def read(project: Project, ledger: MemoryLedger) -> dict[str, str | None]:

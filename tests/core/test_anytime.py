@@ -1,6 +1,5 @@
 """Bands that hold at all times: exact on tiny pools, never wrong more often than they say."""
 
-import os
 from itertools import product
 
 import numpy as np
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from tests.amount import IS_SHORT
 from worker.core.confidence_sequences.bands import (
     Forecast,
     Seen,
@@ -17,7 +17,7 @@ from worker.core.confidence_sequences.bands import (
     joint_differences,
 )
 
-N_RUNS = 150 if os.environ.get("ASSAY_SLOW") == "0" else 600
+N_RUNS = 150 if IS_SHORT else 600
 
 
 @st.composite

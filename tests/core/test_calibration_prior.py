@@ -1,11 +1,10 @@
 """The prior of a pool's ECE: right for calibrated classifiers, and for all that are not."""
 
-import os
-
 import numpy as np
 import pytest
 from scipy import special, stats
 
+from tests.amount import IS_SHORT
 from tests.core.scored import at_once, at_stop, first, followed, laid_out, made
 from worker.core.posterior import calibration_prior
 from worker.core.posterior.belief import Belief, group_share
@@ -17,8 +16,6 @@ from worker.core.posterior.summary import draws, interval, whole
 from worker.core.prior.empirical import prior_of
 from worker.core.prior.hyperparameters import Hyperparameters, Scores
 from worker.core.questions.rewards import squared_error
-
-SHORT = os.environ.get("ASSAY_SLOW") == "0"
 
 
 def pool_of(truth="temperature .8", n=2_000, scores="deep net", seed=0):
@@ -126,7 +123,7 @@ def test_a_group_may_be_calibrated_too():
     np.testing.assert_allclose(alpha[:, -1] / (alpha + beta)[:, -1], score)
 
 
-N_RUNS = 12 if SHORT else 60
+N_RUNS = 12 if IS_SHORT else 60
 WORST = [
     ("deep net", "calibrated", 100),
     ("uniform", "calibrated", 100),
@@ -161,7 +158,7 @@ def test_a_calibrated_classifier_is_not_said_to_be_off():
 @pytest.mark.slow
 @pytest.mark.parametrize("truth", ["calibrated", "temperature .8"])
 def test_an_error_that_is_asked_for_is_kept_as_often_as_one_standard_deviation(truth):
-    runs = 3 if SHORT else 30
+    runs = 3 if IS_SHORT else 30
     within = 0
     for i in range(runs):
         rng = np.random.default_rng(i)

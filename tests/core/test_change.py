@@ -1,18 +1,16 @@
 """A change is flagged where there is one, and seldom where there is none."""
 
-import os
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.amount import IS_SHORT
 from worker.core.drift.change import LEVEL, change, holm
 from worker.core.drift.history import Prior, full_worth, with_history
 from worker.core.posterior.belief import Belief
 
-IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 N_GROUPS, N_CELLS = 10, 3
 GROUP = np.repeat(np.arange(N_GROUPS), N_CELLS)
 SIZE = np.full(GROUP.size, 200)

@@ -1,11 +1,10 @@
 """Whether what is claimed is true as often as is claimed, over truths drawn from the prior."""
 
-import os
-
 import numpy as np
 import pytest
 from scipy import stats
 
+from tests.amount import IS_SHORT
 from worker.core.posterior.belief import Belief, group_size, unlabelled
 from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.summary import mean
@@ -49,7 +48,7 @@ def assert_right_as_often_as_claimed(n_right, n_runs, confidence):
     assert n_right >= stats.binom.ppf(1e-4, n_runs, confidence)
 
 
-N_RUNS = 40 if os.environ.get("ASSAY_SLOW") == "0" else 150
+N_RUNS = 40 if IS_SHORT else 150
 
 
 @pytest.mark.slow

@@ -1,11 +1,10 @@
 """The smooth calibration curve: what it is on a labelled pool, and what labels tell of it."""
 
-import os
-
 import numpy as np
 import pytest
 from scipy import optimize, special
 
+from tests.amount import IS_SHORT
 from worker.core.reliability.curve import curve_of, right_answers, score_grid, true_curve
 from worker.core.reliability.logistic import Labels, _peak, design
 
@@ -185,7 +184,7 @@ def test_many_groups_without_labels_share_levels_and_say_the_same():
 @pytest.mark.parametrize("is_even", [True, False], ids=["at random", "worst groups first"])
 def test_the_band_holds_the_pools_curve(is_even):
     """95% bands over simulated pools; labels at random, or nearly all in the worst groups."""
-    n_runs = 15 if os.environ.get("ASSAY_SLOW") == "0" else 60
+    n_runs = 15 if IS_SHORT else 60
     held, eces = [], []
     for seed in range(n_runs):
         score, group, right, rng = pool(100 + seed)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from tests.amount import IS_SHORT
 from worker.core.confidence_sequences.bands import forecast
 from worker.core.confidence_sequences.guarantee import (
     ConfidenceSequence,
@@ -29,7 +30,6 @@ from worker.core.questions.ranking import mrr, ranking
 from worker.core.strategies import NothingLeft
 from worker.core.strategies.blocking import blocking
 
-IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 DATA = Path(
     os.environ.get("ASSAY_PAPER_DATA", Path(__file__).parents[2].parent / "shared" / "data")
 )

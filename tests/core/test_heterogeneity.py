@@ -1,14 +1,11 @@
 """How different sites are, from what their labels say."""
 
-import os
-
 import numpy as np
 import pytest
 from scipy import special
 
+from tests.amount import IS_SHORT
 from worker.core.posterior.heterogeneity import heterogeneity, labels_worth
-
-IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 
 
 def test_sites_that_are_alike_say_so_and_more_of_them_more_surely():

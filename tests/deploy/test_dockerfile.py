@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.amount import IS_SHORT
+
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
 BUILD, _ = re.split(r"^FROM (?!.* AS )", TEXT, flags=re.MULTILINE)
-IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 
 
 def test_no_secret_and_nothing_but_the_code_is_copied_into_it() -> None:

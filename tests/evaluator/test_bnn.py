@@ -25,7 +25,10 @@ def nearly_the_identity(concentration, n, seed=0):
 
 # Supplement 4.4.1: people who are unsure, and people who are sure (which takes 5 hidden units);
 # sigma2 as there. Noise of 0.01 alone is 0.02 away at the 95th percentile.
-@pytest.mark.parametrize(("concentration", "hidden", "most"), [(10.0, 2, 0.03), (0.2, 5, 0.06)])
+@pytest.mark.parametrize(
+    ("concentration", "hidden", "most"),
+    [(10.0, 2, 0.03), pytest.param(0.2, 5, 0.06, marks=pytest.mark.long)],
+)
 def test_it_fits_a_slightly_noisy_identity_nearly_perfectly(concentration, hidden, most):
     human, predicted = nearly_the_identity(concentration, 400)
     options = Options(sigma2=1e-3, hidden=hidden, chains=4, warmup=500, draws=800)

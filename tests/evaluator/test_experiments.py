@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -266,7 +265,7 @@ def test_an_outline_holds_all_of_the_distribution():
     assert sum(piece.share for piece in of.region) == pytest.approx(0.9, abs=0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(
     not (folder() / "cifar10h").exists(),
     reason="the pool carries no licence and is not in the project",
@@ -278,10 +277,9 @@ class TestCifar10h:
     With fewer items the likelihood's `sigma2` of 0.1 leaves the network too free to learn anything.
     """
 
-    IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
     SETTINGS = Settings(Options(chains=2, warmup=300, draws=500), n_draws=100, folds=0)
 
-    @pytest.mark.parametrize("model", MODELS[-1:] if IS_SHORT else MODELS)
+    @pytest.mark.parametrize("model", MODELS)
     def test_who_knows_the_label_has_a_lower_interval_than_both_baselines(self, model):
         cifar = pool(800)
         names = ("uniform", "dirichlet", "zero-mean-ndod", "bnn")

@@ -1,20 +1,18 @@
 """The normal distribution of the differences, within the simplex."""
 
-import os
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.amount import IS_SHORT
 from worker.evaluator.contract import EVALUATORS, Options
 from worker.evaluator.errors import EvaluatorError
 from worker.evaluator.noise import add_noise
 from worker.evaluator.simplex import Simplex
 from worker.evaluator.truncated import truncated_normal
 
-IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 CHAINS_ONLY, N_DRAWS = 2.0, 2_000 if IS_SHORT else 10_000
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 import pytest
@@ -11,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector.labels import BrokenAnnotation, judge
+from tests.amount import IS_SHORT
 from tests.fuzz.mutations import anything, mutated
 from tests.fuzz.targets import CHOICES, NUMBER, RATING, annotation, bounded
 
-N = 300 if os.environ.get("ASSAY_SLOW") == "0" else 2_000
+N = 300 if IS_SHORT else 2_000
 GOOD = {
     "id": 7,
     "completed_by": 3,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.amount import IS_SHORT
 from tests.fuzz.mutations import anything, mutated
 from tests.fuzz.targets import bounded, plan
 from worker.errors import PlanError
 from worker.plan import load_plan
 
-N = 150 if os.environ.get("ASSAY_SLOW") == "0" else 800
+N = 150 if IS_SHORT else 800
 SEEDS = Path(__file__).parent / "seeds" / "plan"
 GOOD = [
     yaml.safe_load((SEEDS / name).read_text())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.amount import IS_SHORT
 from tests.fuzz.mutations import anything, mutated
 from tests.fuzz.targets import ENDINGS, bounded, predictions
 from worker.errors import PredictionsError
 from worker.plan import Plan
 from worker.pool import compile_pool
 
-N = 150 if os.environ.get("ASSAY_SLOW") == "0" else 800
+N = 150 if IS_SHORT else 800
 SEEDS = sorted((Path(__file__).parent / "seeds" / "predictions").iterdir())
 ROWS = [json.loads(line) for line in (SEEDS[0].parent / "jsonl-0").read_bytes()[1:].splitlines()]
 QUICK = settings(max_examples=N, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 from hypothesis import given, settings
 
+from tests.amount import IS_SHORT
 from tests.fuzz.bounds import bounded
 from tests.fuzz.mutations import mutated
 from tests.fuzz.stored import export, good_export, good_header, good_state, header, state
 
-N = 40 if os.environ.get("ASSAY_SLOW") == "0" else 200
+N = 40 if IS_SHORT else 200
 
 
 @settings(max_examples=N, derandomize=True)

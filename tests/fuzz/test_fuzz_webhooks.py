@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -13,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector.webhook import receiver
+from tests.amount import IS_SHORT
 from tests.fuzz.mutations import anything, mutated
 from tests.fuzz.targets import WAKING, bounded, webhook
 
-N = 150 if os.environ.get("ASSAY_SLOW") == "0" else 800
+N = 150 if IS_SHORT else 800
 GOOD = {
     "action": "ANNOTATION_CREATED",
     "project": {"id": 12, "title": "Digits"},

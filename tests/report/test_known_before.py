@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.amount import IS_SHORT
 from tests.worker.pool.known_pool import assessment_of, labels_of_the_rest, truth_of
 from worker.assessment import Assessment
 from worker.core.posterior.summary import whole
@@ -18,7 +18,6 @@ from worker.report.families import families
 from worker.report.reliability import reliability
 from worker.store.records import Record
 
-IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 MAP = "class,superclass\ncat,pet\ndog,pet\ncow,cattle\n"
 
 

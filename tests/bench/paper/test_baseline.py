@@ -1,6 +1,5 @@
 """The baseline that Assay is compared with is the paper's method, and its authors' code."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ from scipy.integrate import quad
 from scipy.special import betainc
 from scipy.stats import beta
 
+from tests.amount import IS_SHORT
 from tests.bench.paper import agreement, figures
 from tests.bench.paper.accuracy import METHODS, Betas, identify, prior_of
 from tests.bench.paper.calibration import expected_gap
@@ -21,7 +21,7 @@ from tests.bench.paper.replaying import Rng, label_at_random, label_by_reward
 from tests.bench.paper.rivals import Chooser, Way
 
 with_data = pytest.mark.skipif(not folder().exists(), reason="the paper's pools are not here")
-N_RUNS = 0 if os.environ.get("ASSAY_SLOW") == "0" else 200  # of Table 6
+N_RUNS = 0 if IS_SHORT else 200  # of Table 6
 RUNS = range(4)
 
 

@@ -1,6 +1,5 @@
 """Classifier and annotators inferred together."""
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from tests.amount import IS_SHORT
 from tests.core.crowd.drawn import MIXTURE, NO_POOL, drawn_from_the_model
 from tests.core.crowd.majority import shares
 from tests.core.crowd.simulated import (
@@ -25,7 +25,6 @@ from tests.core.crowd.simulated import (
 from worker.core.crowd.inference import Rates, infer, split_r_hat
 from worker.core.crowd.votes import Votes, counts
 
-IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 needs_crowds = pytest.mark.skipif(
     not (DATA / "crowd-labelme").is_dir(), reason=f"no recorded crowds in {DATA}"
 )
@@ -88,7 +87,7 @@ def test_gold_items_keep_their_class_inside_the_pool_and_outside():
 
 @pytest.mark.slow
 @needs_crowds
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", SETS[1:] if IS_SHORT else SETS)
 def test_longer_runs_tell_the_same_of_the_classifier(name):
     case = simulated(np.random.default_rng(5), recorded(name), 300, 150, 5)
     prior = rates(case.size.size)
@@ -101,7 +100,9 @@ def test_longer_runs_tell_the_same_of_the_classifier(name):
 
 @pytest.mark.slow
 @needs_crowds
-@pytest.mark.parametrize(("name", "per_item"), [("labelme", 3), ("bluebirds", 5)])
+@pytest.mark.parametrize(
+    ("name", "per_item"), [("bluebirds", 5)] + [("labelme", 3)] * (not IS_SHORT)
+)
 def test_intervals_hold_a_classifiers_accuracy_as_often_as_they_say_but_majoritys_do_not(
     name, per_item
 ):
@@ -121,13 +122,13 @@ def test_intervals_hold_a_classifiers_accuracy_as_often_as_they_say_but_majority
 @pytest.mark.slow
 @needs_crowds
 def test_settled_items_are_right_as_often_as_they_must_be():
-    right = []
-    for run in range(8 if IS_SHORT else 40):
+    n_runs, right = 4 if IS_SHORT else 40, []
+    for run in range(n_runs):
         case = simulated(np.random.default_rng([23, run]), recorded("labelme"), 300, 200, 3)
         found = infer(case.votes, rates(case.size.size), seed=run)
         settled = found.probability.max(axis=1) >= 0.95
         right += (found.likeliest == case.truth)[settled].tolist()
-    assert len(right) > 1000
+    assert len(right) > 125 * n_runs
     assert np.mean(right) > 0.95
 
 
@@ -147,7 +148,7 @@ def test_real_items_are_found_at_least_as_well_as_by_majority_and_by_batch_dawid
 @pytest.mark.slow
 @needs_crowds
 @pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("part", [0.2, 0.4, 0.6])
+@pytest.mark.parametrize("part", [0.4] if IS_SHORT else [0.2, 0.4, 0.6])
 def test_while_votes_are_few_real_items_are_found_at_least_as_well_as_by_majority(name, part):
     """On average over orders of arrival; the items with votes count."""
     crowd, ahead = recorded(name), []

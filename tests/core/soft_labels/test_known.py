@@ -1,11 +1,10 @@
 """From votes on some items to the mean measure over all of them, and where to ask next."""
 
-import os
-
 import numpy as np
 import pytest
 from scipy import stats
 
+from tests.amount import IS_SHORT
 from tests.core.soft_labels.people import Pool, crisp, l2, narrowest, replay, subjective
 from worker.core.posterior import summary
 from worker.core.posterior.belief import Belief
@@ -14,7 +13,6 @@ from worker.core.posterior.summary import whole
 from worker.core.questions.rewards import squared_error
 from worker.core.soft_labels.known import DistanceMeasure, VoteCounts
 
-IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 N_REPLAYS = 12 if IS_SHORT else 40
 PEOPLE = {"subjective": subjective, "crisp": crisp}
 

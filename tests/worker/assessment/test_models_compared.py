@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from tests.amount import IS_SHORT
 from tests.worker.assessment.models_pool import plan_of, values_of, write_models
 from worker.assessment import assess
 from worker.assessment.outcomes import Counts
@@ -22,7 +22,6 @@ from worker.simulate.measuring import Measures
 from worker.simulate.replay import labels, replay, shuffled
 from worker.simulate.truths import estimates, outcomes
 
-SHORT = os.environ.get("ASSAY_SLOW") == "0"
 COMPARE = {"task": "compare"}
 
 
@@ -123,7 +122,7 @@ def test_a_rate_that_is_the_same_in_all_strata_and_groups_is_claimed_rightly(
     )  # fmt: skip
     layout, portion = work.several.models.layout, work.several.offered.portions()
     differs = (layout.block[:, 0] != layout.block[:, 1])[portion]
-    n_runs, rights = 12 if SHORT else 60, []
+    n_runs, rights = 12 if IS_SHORT else 60, []
     for number in range(n_runs):
         u = np.random.default_rng(number).random(portion.size)
         first, second = (layout.right(m)[portion] for m in (0, 1))

@@ -1,7 +1,6 @@
 """Several models at work: which items are labelled, what is found, and how often it is right."""
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.amount import IS_SHORT
 from tests.fakes import FakeDesk
 from tests.worker.assessment.models_pool import (
     CLASSES,
@@ -184,7 +184,7 @@ def test_when_every_item_that_could_tell_is_given_up_the_queue_ends_undecided(tm
 @pytest.mark.slow
 def test_claims_are_right_at_least_as_often_as_they_say(tmp_path):
     """Differences from none to large, drawn at random; the bound is that of a binomial."""
-    n_pools = 24 if os.environ.get("ASSAY_SLOW") == "0" else 120
+    n_pools = 24 if IS_SHORT else 120
     rng = np.random.default_rng(5)
     rights = []
     for number in range(n_pools):

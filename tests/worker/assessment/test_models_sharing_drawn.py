@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.amount import IS_SHORT
 from tests.fakes import SCHEMA, FakeDesk
 from tests.worker.assessment.models_pool import header_of
 from tests.worker.assessment.shared_pool import (
@@ -127,7 +127,7 @@ def test_intervals_of_shared_cells_hold_and_would_not_if_portions_were_drawn(tmp
     work = assessed(tmp_path, IDENTIFY, 40)
     own = work.pool.models.own[work.several.offered.portions(), 1]
     cell = np.repeat(np.arange(work.pool.n_cells), work.pool.cell_size)
-    n_runs = 12 if os.environ.get("ASSAY_SLOW") == "0" else 24
+    n_runs = 12 if IS_SHORT else 24
     uniform, asked_for = [], []
     for number in range(n_runs):
         rng, seeded = np.random.default_rng([6, number]), _seeded(work, number)

@@ -1,7 +1,6 @@
 """Whatever is asked of whatever pool: it is refused with a reason, or it runs to the very end."""
 
 import csv
-import os
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -13,11 +12,12 @@ import yaml
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from tests.amount import IS_SHORT
 from worker.core.strategies import STRATEGIES
 from worker.errors import AssayError
 from worker.simulate.cases import Asked, prepare, replay_run
 
-N_PLANS = 60 if os.environ.get("ASSAY_SLOW") == "0" else 400
+N_PLANS = 60 if IS_SHORT else 400
 GROUPS = (
     "predicted_class", "region", "score_bin(4)", "equal_mass_bin(5)", "superclass(above.csv)",
     ["region", "predicted_class"], ["predicted_class", "score_bin(3)"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.amount import IS_SHORT
 from tests.worker.pool.known_pool import CLASSES, assessment_of, labels_of_the_rest, truth_of
 from worker.assessment import Assessment
 from worker.core.confidence_sequences.guarantee import ends
 from worker.core.posterior.belief import group_right, group_size, unlabelled
 from worker.core.posterior.summary import interval, mean
-
-IS_SHORT = os.environ.get("ASSAY_SLOW") == "0"
 
 
 def test_a_random_sample_counts_as_the_same_labels_of_an_assessment_do(tmp_path: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from tests.amount import IS_SHORT
 from tests.worker.simulate.simulated_pool import N_ITEMS, at_work, write_plan
 from worker.assessment import Assessment
 from worker.assessment.believing import scores
@@ -23,7 +23,7 @@ from worker.simulate.measuring import Measures
 from worker.simulate.replay import labels, replay
 from worker.simulate.truths import cell_of_rows, drawn_from, plausible, true_values
 
-N_RUNS = 60 if os.environ.get("ASSAY_SLOW") == "0" else 300
+N_RUNS = 60 if IS_SHORT else 300
 
 
 # --- whether a finding is right ------------------------------------------------------------------
