@@ -2,5 +2,5 @@
 
 import os
 
-# The whole of it takes an hour: `make test-long`.
+# `make test-long` runs all of it.
 IS_SHORT = os.environ.get("ASSAY_SLOW") != "1"

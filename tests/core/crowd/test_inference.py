@@ -30,6 +30,11 @@ needs_crowds = pytest.mark.skipif(
 )
 
 
+def long(*values):
+    """A case that takes most of a minute, or is between two others."""
+    return pytest.param(*values, marks=pytest.mark.long)
+
+
 def small(seed=0, k=3):
     return drawn_from_the_model(np.random.default_rng(seed), k, 5, 12, 3, MIXTURE)[0]
 
@@ -87,7 +92,7 @@ def test_gold_items_keep_their_class_inside_the_pool_and_outside():
 
 @pytest.mark.slow
 @needs_crowds
-@pytest.mark.parametrize("name", SETS[1:] if IS_SHORT else SETS)
+@pytest.mark.parametrize("name", [long("labelme"), "bluebirds"])
 def test_longer_runs_tell_the_same_of_the_classifier(name):
     case = simulated(np.random.default_rng(5), recorded(name), 300, 150, 5)
     prior = rates(case.size.size)
@@ -100,9 +105,7 @@ def test_longer_runs_tell_the_same_of_the_classifier(name):
 
 @pytest.mark.slow
 @needs_crowds
-@pytest.mark.parametrize(
-    ("name", "per_item"), [("bluebirds", 5)] + [("labelme", 3)] * (not IS_SHORT)
-)
+@pytest.mark.parametrize(("name", "per_item"), [long("labelme", 3), ("bluebirds", 5)])
 def test_intervals_hold_a_classifiers_accuracy_as_often_as_they_say_but_majoritys_do_not(
     name, per_item
 ):
@@ -122,7 +125,7 @@ def test_intervals_hold_a_classifiers_accuracy_as_often_as_they_say_but_majority
 @pytest.mark.slow
 @needs_crowds
 def test_settled_items_are_right_as_often_as_they_must_be():
-    n_runs, right = 4 if IS_SHORT else 40, []
+    n_runs, right = 8 if IS_SHORT else 40, []
     for run in range(n_runs):
         case = simulated(np.random.default_rng([23, run]), recorded("labelme"), 300, 200, 3)
         found = infer(case.votes, rates(case.size.size), seed=run)
@@ -148,7 +151,7 @@ def test_real_items_are_found_at_least_as_well_as_by_majority_and_by_batch_dawid
 @pytest.mark.slow
 @needs_crowds
 @pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("part", [0.4] if IS_SHORT else [0.2, 0.4, 0.6])
+@pytest.mark.parametrize("part", [long(0.2), 0.4, long(0.6)])
 def test_while_votes_are_few_real_items_are_found_at_least_as_well_as_by_majority(name, part):
     """On average over orders of arrival; the items with votes count."""
     crowd, ahead = recorded(name), []

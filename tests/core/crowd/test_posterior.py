@@ -119,7 +119,7 @@ def test_the_chance_of_votes_is_that_of_dirichlet_multinomials():
 @pytest.mark.parametrize("k", [2, 3])
 def test_what_was_drawn_ranks_evenly_among_its_posterior_draws(k):
     """Simulation-based calibration: Talts et al. (2018), arXiv 1804.06788."""
-    n_runs, ranks = 20 if IS_SHORT else 200, []
+    n_runs, ranks = 40 if IS_SHORT else 200, []
     for run in range(n_runs):
         rng = np.random.default_rng([21, k, run])
         votes, truth, strength, spread = drawn_from_the_model(rng, k, 8, 50, 3, MIXTURE)
