@@ -1,4 +1,8 @@
-"""A pool's ECE: coverage, bias and width of what is published, and whether `rmse: .02` is kept."""
+"""A pool's ECE: coverage, bias and width of what is published, and whether `rmse: .02` is kept.
+
+A row whose coverage is below its floor is run again, ten times as often and with other draws, and
+stands or falls by these runs; the means are those of the first.
+"""
 
 import os
 import time
@@ -25,6 +29,8 @@ from tests.core.scored import (
 RUNS = int(os.environ.get("ECE_RUNS", "20"))
 LABELS = (20, 50, 100, 200, 700)
 SIZES = (300, 2_000, 10_000, 100_000)
+FLOOR = 0.88  # of a row's coverage
+TIMES = 10  # as many runs of a row below it, and others: of hundreds some are so by chance
 OFF = ("calibrated", "temperature .8", "surest 30% off", "shift -1.2")
 TARGET = 0.02
 
@@ -38,10 +44,10 @@ def run() -> None:
         if truth == "calibrated":
             calibrated.append(rows[-1][:, 0])
     for truth, n in product(OFF, SIZES):
-        _row(f"deep net, {truth}, {n:,} items, random", _made("deep net", truth, n))
+        rows.append(_row(f"deep net, {truth}, {n:,} items, random", _made("deep net", truth, n)))
     for scores, truth in product(("deep net", "uniform"), OFF):
         what = f"{scores}, {truth}, 5,000 items, assay"
-        _row(what, _made(scores, truth, 5_000), "assay", RUNS // 2)
+        rows.append(_row(what, _made(scores, truth, 5_000), "assay", RUNS // 2))
     for name, strategy in product(FILES, ("random", "assay")):
         pools = [_real(name, is_mass) for is_mass in (False, True)]
         fewer = RUNS if strategy == "random" else RUNS // 2
@@ -49,10 +55,12 @@ def run() -> None:
     every = np.array(rows)
     held, bias = every[:, :, 1], np.abs(every[:, :, 0])
     for at, n in enumerate(LABELS):
-        line(f"coverage, {n} labels: mean of the rows", f"{held[:, at].mean():.3f}", ".93 to .99")
-        low = f"{held[:, at].min():.2f}, {(held[:, at] < 0.88).sum()} of {len(held)}"
-        line("    least row, rows below .88", low, ">= .88")
-        line("    mean |bias| of the rows", f"{bias[:, at].mean():.4f}", "")
+        mean = f"{np.nanmean(held[:, at]):.3f}"
+        line(f"coverage, {n} labels: mean of the rows", mean, ".93 to .99")
+        sure = every[:, at, 3]
+        low = f"{np.nanmin(sure):.3f}, {(sure < FLOOR).sum()} of {np.isfinite(sure).sum()}"
+        line(f"    least row, rows below {FLOOR}", low, f">= {FLOOR}")
+        line("    mean |bias| of the rows", f"{np.nanmean(bias[:, at]):.4f}", "")
         most, target = max(of[at] for of in calibrated), "< .01" if n >= 100 else ""
         line("    largest bias of a calibrated pool", f"{most:.4f}", target)
     _stops()
@@ -69,9 +77,23 @@ def _real(name: str, is_mass: bool) -> ScoredPool:
 
 
 def _row(what: str, pool_of, strategy: str = "random", runs: int = RUNS) -> np.ndarray:
-    """(labels, 3) means of error, coverage and width."""
+    """(labels, 4) means of error, coverage and width; coverage again, where it is low of more runs.
+
+    Nan where the pool has fewer items.
+    """
+    means = _means(what, pool_of, strategy, range(runs))
+    sure = means[:, 1]
+    if (sure < FLOOR).any():
+        more = _means("    once more", pool_of, strategy, range(runs, (TIMES + 1) * runs))
+        sure = np.where(sure < FLOOR, more[:, 1], sure)
+    of_all = np.full((len(LABELS), 4), np.nan)
+    of_all[: len(means)] = np.column_stack([means, sure])
+    return of_all
+
+
+def _means(what: str, pool_of, strategy: str, runs: range) -> np.ndarray:
     seen, true = [], []
-    for i in range(runs):
+    for i in runs:
         pool = pool_of(i)
         at = [n for n in LABELS if n < pool.cell.size]
         seen.append(followed(pool, at, strategy, np.random.default_rng([i, 1])))
