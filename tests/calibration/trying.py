@@ -83,7 +83,7 @@ SHORT = [
     _job("cost", "d overconfident", 5),
     _job("confusion", "b one rate", 5),
     _job("TPR of sites", "d overconfident", 4),
-    _job("evaluate", "d people differ", 6),
+    _job("evaluate", "d people differ", 16),
     _job("parents", "b sites", 5),
     _job("which model", "b ten points in a hundred"),
     _job("which model, no scores", "e near the rope"),

@@ -52,7 +52,9 @@ N_RUNS = 40 if IS_SHORT else 150
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("which", "top"), [("lowest", 1), ("highest", 3)])
+@pytest.mark.parametrize(
+    ("which", "top"), [("lowest", 1), pytest.param("highest", 3, marks=pytest.mark.long)]
+)
 def test_identified_groups_are_right_as_often_as_claimed_on_average_over_truths(which, top):
     rng, question, n_right = np.random.default_rng(11), Question("identify", which, top), 0
     for _ in range(N_RUNS):

@@ -74,8 +74,8 @@ class Service:
         return process
 
     def spawn_all(self, *options: str) -> subprocess.Popen[bytes]:
-        """Start `assay up` and wait until all its processes run."""
-        process = self.spawn("up", "--port", "0", "--every", "1", *options)
+        """Start `assay up`, with one worker unless asked, and wait until all its processes run."""
+        process = self.spawn("up", "--port", "0", "--every", "1", "--workers", "1", *options)
         eventually(lambda: "worker-1" in self.pids())
         eventually(lambda: self.context.state.get("assay:receiver"))
         return process

@@ -148,7 +148,7 @@ def test_after_valkey_and_a_worker_were_killed_mid_run_the_tally_is_that_of_labe
     trial = insects(tmp_path, stop="{rmse: 0.001}", task="estimate")
     done = Event()
     with service(tmp_path / "home", label_studio) as up, ThreadPoolExecutor() as people:
-        up.spawn_all()
+        up.spawn_all("--workers", "2")
         project = up.begin(trial.plan)
         busy = [people.submit(label_until, done, trial, project, annotator()) for _ in range(2)]
         try:

@@ -1,4 +1,8 @@
-"""The short form of the fault run; `make soak` is the long one."""
+"""The short form of the fault run, in a test of `make test-long`; `make soak` is the long one.
+
+What a kill, a server that is away and an outbox may do is tried for every landing in `tests/live`,
+`tests/scale` and `tests/promises`, each alone.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import pytest
 from tests.soak.__main__ import table
 from tests.soak.run import run
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.long]
 
 
 def test_under_faults_nothing_is_lost_or_counted_twice(tmp_path: Path) -> None:
@@ -19,7 +23,6 @@ def test_under_faults_nothing_is_lost_or_counted_twice(tmp_path: Path) -> None:
     assert sum(map(len, report.recovery_s.values())) >= 4
 
 
-@pytest.mark.long
 def test_blind_increments_are_found_out(tmp_path: Path) -> None:
     """The same run of an Assay that is broken on purpose: the verdict can fail."""
     report = run(tmp_path, 30, seed=2, module="tests.soak.broken")

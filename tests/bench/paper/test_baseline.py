@@ -8,7 +8,6 @@ from scipy.integrate import quad
 from scipy.special import betainc
 from scipy.stats import beta
 
-from tests.amount import IS_SHORT
 from tests.bench.paper import agreement, figures
 from tests.bench.paper.accuracy import METHODS, Betas, identify, prior_of
 from tests.bench.paper.calibration import expected_gap
@@ -21,7 +20,7 @@ from tests.bench.paper.replaying import Rng, label_at_random, label_by_reward
 from tests.bench.paper.rivals import Chooser, Way
 
 with_data = pytest.mark.skipif(not folder().exists(), reason="the paper's pools are not here")
-N_RUNS = 0 if IS_SHORT else 200  # of Table 6
+N_RUNS = 200  # of Table 6
 RUNS = range(4)
 
 
@@ -174,7 +173,7 @@ def test_the_score_prior_alone_is_as_far_from_the_confusion_matrix_as_was_measur
 
 
 @with_data
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_authors_code_lies_within_monte_carlo_error_of_the_baseline_with_its_quirks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

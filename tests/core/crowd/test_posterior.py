@@ -116,7 +116,7 @@ def test_the_chance_of_votes_is_that_of_dirichlet_multinomials():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("k", [pytest.param(2, marks=pytest.mark.long), 3])
 def test_what_was_drawn_ranks_evenly_among_its_posterior_draws(k):
     """Simulation-based calibration: Talts et al. (2018), arXiv 1804.06788."""
     n_runs, ranks = 40 if IS_SHORT else 200, []
