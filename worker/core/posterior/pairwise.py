@@ -7,13 +7,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.posterior.counts import CountDistribution
-from worker.core.posterior.marginals import (
-    BetaMarginal,
-    FiniteMarginal,
-    Marginal,
-    first_above,
-    first_from,
-)
+from worker.core.posterior.marginals import SLACK, BetaMarginal, FiniteMarginal, Marginal
 from worker.core.prior.shared import scores
 
 Floats = NDArray[np.float64]
@@ -28,6 +22,13 @@ _WEIGHTS /= _WEIGHTS.sum()
 
 _BLOCK = 1 << 13  # atoms looked at together: few enough for the processor's own memory
 
+_TAIL = 1e-10  # what correlated values leave out at either end
+# The normal distribution from -9 to 9 in so many steps a unit; as imaginary parts, its rises from
+# each step to the next: both are found at once.
+_STEPS = 2048
+_CUMULATIVE = special.ndtr(np.arange(-9 * _STEPS, 9 * _STEPS + 1) / _STEPS)
+_NORMAL = _CUMULATIVE + 1j * np.append(np.diff(_CUMULATIVE), 0.0)
+
 
 def regions_of(
     distributions: Sequence[Marginal | None],
@@ -37,7 +38,8 @@ def regions_of(
 ) -> Floats:
     """(P, 3) P(x < y - epsilon), P(within epsilon) and P(x > y + epsilon) for pairs of values x, y.
 
-    Counts are summed over side by side; a pair's numbers do not depend on the other pairs.
+    Counts are summed over side by side, where they are correlated right to 1e-8; a pair's numbers
+    do not depend on the other pairs.
 
     Args:
         pairs: indices into `distributions`.
@@ -69,54 +71,73 @@ def _of_counts(
     correlation: Floats | None,
 ) -> Floats:
     """(P, 3) sums over the atoms of every pair's first distribution."""
-    # All distributions in a row, without their negligible tails: value and mass of every atom.
-    low = np.array([d.count.low for d in distributions])
-    n = np.array([d.count.high for d in distributions]) + 1 - low
+    tail = 0.0 if correlation is None else _TAIL
+    spans = [(d.count, _span(d.count, tail)) for d in distributions]
+    # All distributions in a row, without their tails: value and mass of every atom.
+    low = np.array([span.start for _, span in spans])
+    n = np.array([span.stop for _, span in spans]) - low
     begin = np.cumsum(n) - n
-    columns = np.array([(d.right, d.size, d.offset) for d in distributions]).T
-    right, size, offset = np.repeat(columns, n, axis=1)
-    value = offset + (right + np.arange(n.sum()) - np.repeat(begin - low, n)) / size
-    mass = np.concatenate([d.count.pmf[d.count.low : d.count.high + 1] for d in distributions])
+    columns = np.array([(d.right + d.size * d.offset, d.size) for d in distributions]).T
+    known, size = np.repeat(columns, n, axis=1)
+    value = (known + np.arange(n.sum()) - np.repeat(begin - low, n)) / size
+    mass = np.concatenate([count.pmf[span] for count, span in spans])
     # P(count >= k) of these counts and of the next: one number more a distribution
-    at_least = np.concatenate(
-        [d.count.at_least[d.count.low : d.count.high + 2] for d in distributions]
-    )
+    at_least = np.concatenate([c.at_least[span.start : span.stop + 1] for c, span in spans])
     shift = begin + np.arange(n.size) - low
     if correlation is not None:
         at_least = scores(at_least)
-        z = scores(np.concatenate([_middles(d.count.at_least, d.count) for d in distributions]))
+        middle = scores(np.concatenate([_middles(count)[span] for count, span in spans]))
 
     found = np.empty((first.size, 3))
+    # both ends widen the band by SLACK
+    of_y = np.array([*columns, columns[1] * (epsilon + SLACK)])
     for some in _blocks(n[first]):
         n_atoms, y = n[first[some]], second[some]
         starts = np.cumsum(n_atoms) - n_atoms
         atom = np.arange(n_atoms.sum()) + np.repeat(begin[first[some]] - starts, n_atoms)
-        x, p = value[atom], mass[atom]
-        of_y = [np.repeat(column[y], n_atoms) for column in columns]
+        p = mass.take(atom)
+        known, size, apart = (np.repeat(column[y], n_atoms) for column in of_y)
         low_y, last_y, shift_y = (np.repeat(row[y], n_atoms) for row in (low, low + n, shift))
-        # both ends widen the band by SLACK
+        count = value.take(atom) * size - known  # of y, where it is as large as x
+        ends = np.ceil(count - apart).astype(np.intp), np.floor(count + apart).astype(np.intp) + 1
         not_above, below = (
-            at_least[np.minimum(np.maximum(count, low_y), last_y) + shift_y]
-            for count in (first_from(x - epsilon, *of_y), first_above(x + epsilon, *of_y))
+            at_least.take(np.minimum(np.maximum(end, low_y), last_y) + shift_y) for end in ends
         )
         if correlation is not None:  # P(y above something) given the score of x
             rho = correlation[some]
             slope, sharper = (np.repeat(r, n_atoms) for r in (rho, 1 / np.sqrt(1 - rho**2)))
-            drift = slope * z[atom]
-            not_above, below = (special.ndtr((y + drift) * sharper) for y in (not_above, below))
-        found[some, 0] = np.add.reduceat(p * below, starts)
-        found[some, 1] = np.add.reduceat(p * (not_above - below), starts)
-        found[some, 2] = np.add.reduceat(p * (1 - not_above), starts)
-    shares: Floats = found / found.sum(axis=1, keepdims=True)
-    return shares
+            drift = slope * middle.take(atom)
+            not_above, below = (_normal((z + drift) * sharper) for z in (not_above, below))
+        is_less, is_not_more = (np.add.reduceat(p * part, starts) for part in (below, not_above))
+        found[some, 0], found[some, 1] = is_less, is_not_more - is_less
+        found[some, 2] = np.add.reduceat(p, starts) - is_not_more
+    np.maximum(found, 0.0, out=found)
+    probabilities: Floats = found / found.sum(axis=1, keepdims=True)
+    return probabilities
 
 
-def _middles(at_least: Floats, count: CountDistribution) -> Floats:
-    """The probability of what lies below the middle of each atom, without the negligible ones."""
-    middle: Floats = (
-        1 - (at_least[count.low : count.high + 1] + at_least[count.low + 1 : count.high + 2]) / 2
-    )
+def _span(count: CountDistribution, tail: float) -> slice:
+    """The numbers between two tails of at most `tail` each."""
+    if not tail:
+        return slice(count.low, count.high + 1)
+    # at_least descends
+    low, end = np.searchsorted(-count.at_least, [tail - 1, -tail], side="right").tolist()
+    return slice(low - 1, end)
+
+
+def _middles(count: CountDistribution) -> Floats:
+    """The probability of what lies below the middle of each atom."""
+    middle: Floats = 1 - (count.at_least[:-1] + count.at_least[1:]) / 2
     return middle
+
+
+def _normal(z: Floats) -> Floats:
+    """P(x < z) of standard normal x, right to 1e-8, in a third of the time of `special.ndtr`."""
+    steps = z * _STEPS + 9 * _STEPS
+    at = steps.astype(np.intp)
+    near = _NORMAL.take(at, mode="clip")
+    found: Floats = near.real + (steps - at) * near.imag
+    return found
 
 
 def _region(
