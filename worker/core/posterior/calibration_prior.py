@@ -30,11 +30,10 @@ _SCALES = np.array([0.2, 0.65, 2.0])
 _CHANCE = np.array([0.1, 0.25, 0.3])  # of each scale; what is left, of being calibrated
 _CALIBRATED = 1 - _CHANCE.sum()
 # Standard deviations at scale 1, of: the shift, in logits; the temperature, as a share of the
-# logits; the curvature, in logits at one standard deviation from the middle; the logarithm of the
-# lapse (the share of items that are wrong however sure the classifier is).
+# logits; the curvature, in logits at one standard deviation from the middle; the logit of the lapse
+# (the share of items that are wrong however sure the classifier is).
 _SPREAD = np.array([0.7, 0.3, 0.4, 1.5])
 _LAPSE = 1e-3  # of a calibrated classifier: scores are taken for no surer than this
-_MOST_LAPSE = 0.5
 
 # How close strata lie to the curve: at scale k a stratum at accuracy 1/2 is Beta(s/2, s/2),
 # s = _CLOSENESS / (k c)^2, with c from `_ROUGHNESS`. e^4 as in `worker.core.prior.empirical`.
@@ -43,7 +42,8 @@ _ROUGHNESS = np.array([0.3, 1.0])
 
 _POINTS = points(_SPREAD.size, 24)
 _LEAST_WEIGHT = 1e-250  # so that no component is ruled out for ever by underflow
-_N_STEPS, _LONGEST = 10, 2.0  # of the search, in logits
+# Of the search: steps at most, and in logits the longest and one that ends it.
+_MOST_STEPS, _LONGEST, _SHORTEST = 50, 2.0, 0.01
 _WIDER = 1.2  # than the likelihood's normal: labels will move on before the components do
 
 
@@ -63,7 +63,7 @@ class _Curves:
     def parts(self, z: Floats) -> tuple[Floats, Floats]:
         """Curve (M, u, C) and lapse (M, u, 1) of coefficients (M, u, 4) in standard deviations."""
         x = z * self.unit[:, None]
-        lapse = np.minimum(_LAPSE * np.exp(x[..., 3:]), _MOST_LAPSE)
+        lapse = special.expit(special.logit(_LAPSE) + x[..., 3:])
         return special.expit(self.logit + x[..., :3] @ self.basis), lapse
 
     def rate(self, z: Floats) -> Floats:
@@ -147,12 +147,22 @@ def _placed(curves: _Curves, right: Counts, n: Counts) -> tuple[Floats, Floats]:
     strength = curves.s[:, None] * closeness(special.expit(curves.logit))
     over = 1 + np.maximum(n - 1, 0) / (strength + 1)  # variance beyond the binomial
     z = np.zeros_like(curves.unit)
+    part: Floats = np.ones(len(z))  # of a step that is taken
     precision = np.tile(np.eye(z.shape[1]), (len(z), 1, 1))
-    for _ in range(_N_STEPS if n.any() else 0):
-        curve, lapse = (part[:, 0] for part in curves.parts(z[:, None]))
+
+    def value(z: Floats) -> Floats:
+        """(M,) log posterior densities, but for a constant."""
+        mu = curves.rate(z[:, None])[:, 0]
+        told = (right * np.log(mu) + (n - right) * np.log1p(-mu)) / over
+        found: Floats = told.sum(axis=1) - (z**2).sum(axis=1) / 2
+        return found
+
+    now = value(z)
+    for _ in range(_MOST_STEPS if n.any() else 0):
+        curve, lapse = (of[:, 0] for of in curves.parts(z[:, None]))
         mu = curves.rate(z[:, None])[:, 0]
         with_logit = (1 - lapse) * curve * (1 - curve)
-        slopes = [with_logit[:, None] * curves.basis, (-lapse * curve)[:, None]]
+        slopes = [with_logit[:, None] * curves.basis, (-lapse * (1 - lapse) * curve)[:, None]]
         slope = np.concatenate(slopes, axis=1) * curves.unit[:, :, None]
         told = 1 / (mu * (1 - mu) * over)
         precision = np.eye(z.shape[1]) + np.einsum("mic,mc,mjc->mij", slope, n * told, slope)
@@ -160,5 +170,12 @@ def _placed(curves: _Curves, right: Counts, n: Counts) -> tuple[Floats, Floats]:
         step = np.linalg.solve(precision, gradient[:, :, None])[:, :, 0]
         x = step * curves.unit
         length = np.abs(x[:, :3] @ curves.basis).max(axis=1) + np.abs(x[:, 3])
-        z = z + step * np.minimum(1, _LONGEST / np.maximum(length, 1e-9))[:, None]
+        part = np.minimum(part, _LONGEST / np.maximum(length, 1e-9))
+        then = value(z + part[:, None] * step)
+        # a step that leads down is tried again, and not as far
+        is_taken = then >= now
+        z, now = z + (is_taken * part)[:, None] * step, np.where(is_taken, then, now)
+        part = np.where(is_taken, 1.0, part / 4)
+        if length.max() < _SHORTEST:
+            break
     return z, _WIDER * np.linalg.cholesky(np.linalg.inv(precision))
