@@ -51,6 +51,15 @@ def test_where_the_components_lie_changes_nothing_but_the_precision(n, monkeypat
         assert moments(near).weight[0, -1] == pytest.approx(calibrated, abs=0.1)
 
 
+@pytest.mark.parametrize("scores", ["U-shaped", "very sure"])
+def test_components_are_found_where_accuracy_falls_with_the_score(scores):
+    # far from where the search begins, and partly beyond what a lapse can explain
+    for seed in range(4):
+        pool = pool_of("the wrong way round", 5_000, scores, seed)
+        weight = moments(at_once(pool, 700, np.random.default_rng(seed))).weight[0]
+        assert 1 / (weight**2).sum() > 6  # as if so many had the same weight
+
+
 def test_several_sets_of_labels_lay_out_the_same_prior():
     pool = pool_of()
     b = at_once(pool, 100, np.random.default_rng(2))
