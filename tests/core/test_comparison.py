@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from tests.core.enumeration import beliefs, made
 from worker.core.posterior.belief import Belief, unlabelled
@@ -14,6 +14,7 @@ from worker.core.posterior.drawing import draw
 from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
+from worker.core.posterior.pairwise import _normal
 from worker.core.posterior.summary import atoms_of
 from worker.core.questions.comparison import lookahead, pairs_asked, region, regions
 from worker.core.questions.question import Question
@@ -47,6 +48,11 @@ def test_the_regions_are_the_sums_over_all_completions_of_both_groups(first, sec
 def test_exchanging_the_groups_turns_the_regions_round(first, second, population):
     b = belief(first, second, population=population)
     assert region(b, 1, 0, 0.07) == pytest.approx(region(b, 0, 1, 0.07)[::-1], abs=1e-8)
+
+
+def test_the_table_of_the_normal_distribution_is_right_to_1e_8_and_beyond_its_ends():
+    z = np.concatenate([np.linspace(-12, 12, 100_003), [-80.0, 80.0]])
+    assert np.abs(_normal(z) - special.ndtr(z)).max() < 1e-8
 
 
 def test_a_difference_of_exactly_epsilon_is_inside():
