@@ -135,7 +135,7 @@ def _weights(
     given = np.exp(told - told.max(axis=1, keepdims=True))[:, None]
     given = given * _given_points(b)[groups]
     given /= given.sum(axis=2, keepdims=True)
-    return given.mean(axis=1), given
+    return given.sum(axis=1) / given.shape[1], given
 
 
 def _normalised(logs: Floats) -> Floats:

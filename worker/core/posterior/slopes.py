@@ -46,15 +46,15 @@ class Likeliest:
         )  # fmt: skip
 
     def summed(self, per_mu: Floats, per_s: Floats, begin: NDArray[np.intp]) -> Floats:
-        """(g, U, R) sums over the cells from each `begin` (g,) to the next.
+        """(g, R, U) sums over the cells from each `begin` (g,) to the next.
 
         Of how far something moves that moves so far with mu and with log s (c, U).
         """
-        by_cell = (per_mu * self.per_centre)[:, :, None] * self.along[:, None]
-        by_cell += per_s[:, :, None] * self.of_s[:, None]
+        by_cell = (per_mu * self.per_centre)[:, None] * self.along[:, :, None]
+        by_cell += per_s[:, None] * self.of_s[:, :, None]
         moved: Floats = np.add.reduceat(by_cell, begin, axis=0)
         for per, of in ((self.per_tau, self.of_tau), (self.per_lapse, self.of_lapse)):
-            moved += np.add.reduceat(per_mu * per, begin, axis=0)[:, :, None] * of
+            moved += np.add.reduceat(per_mu * per, begin, axis=0)[:, None] * of[:, None]
         return moved
 
     def over_components(self, per_mu: Floats, per_s: Floats) -> Floats:
@@ -121,15 +121,14 @@ def moved(
         of_items = to.over_components(items * per_mu, items * per_s)
     centred = part.weight * (mean - np.vecdot(part.weight, mean)[:, None])
     # no product of matrices, which rounds one row otherwise than many
-    of_groups: Floats = (centred[:, :, None] * told).sum(axis=1)
-    of_groups += sums(part, of_items)
+    of_groups: Floats = np.vecdot(centred[:, None], told) + sums(part, of_items)
     away = weight * (part.rho - np.vecdot(weight, part.rho)[:, None])
-    return of_groups, of_cells + (away[:, :, None] * told[part.of]).sum(axis=1)
+    return of_groups, of_cells + np.vecdot(away[:, None], told[part.of])
 
 
 def _of_labels(right: Counts, wrong: Counts, to: Likeliest, part: Part) -> Floats:
-    """(g, U, R) how the log likelihoods of the groups' labels move, given each component."""
-    told = np.zeros((*part.weight.shape, to.of_tau.size))
+    """(g, R, U) how the log likelihoods of the groups' labels move, given each component."""
+    told = np.zeros((len(part.weight), to.of_tau.size, part.weight.shape[1]))
     seen = np.flatnonzero(right + wrong)
     right, wrong, to = right[seen, None], wrong[seen, None], to.at(seen)
     strength = to.alpha + to.beta

@@ -146,7 +146,7 @@ def given_points(shared: Shared, mixture: Floats) -> Floats:
     blocks = mixture.reshape(len(mixture), 1, -1, axis.size)
     given = blocks * density[:, :, None]
     kept = (blocks @ along) / (given @ along)
-    given *= np.where(on, kept[..., None], 1.0)
+    given *= kept[..., None] if on.all() else np.where(on, kept[..., None], 1.0)
     chances: Floats = given.reshape(len(away), N_POINTS, -1)
     return chances
 

@@ -64,8 +64,8 @@ def _of_set(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
     boundary[:], boundary[:, is_in] = last[:, None] - room, rival[:, None] + room
     # How far the boundary is from what is expected of the group: normal, over the draws that matter
     gap, share = boundary - expected, np.ones(groups.size)
-    away = gap.mean(axis=0)
-    spread = ((gap - away) ** 2).mean(axis=0)
+    away = gap.sum(axis=0) / len(gap)
+    spread = ((gap - away) ** 2).sum(axis=0) / len(gap)
     if question.n_named > question.top:
         matters = _matters(drawn, boundary, is_in, question.top)
         share = matters.mean(axis=0)
