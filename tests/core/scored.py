@@ -79,7 +79,7 @@ def first(pool: ScoredPool) -> Belief:
     """What is believed of the pool's ECE before any label, as the plan's default has it."""
     none = np.zeros(pool.size.size, np.int64)
     metric = Metric("ece", score=pool.score, unit=none, pooled=True)
-    alpha, beta, mixture = shared_prior(pool.score, pool.size)
+    alpha, beta, mixture = shared_prior(pool.score, pool.size, pool.group)
     n_groups = int(pool.group[-1]) + 1
     return Belief(
         pool.group, pool.size, none, none, alpha, beta, n_groups, mixture=mixture, metric=metric
@@ -104,7 +104,7 @@ def beliefs(pool: ScoredPool, strategy: str, rng: np.random.Generator) -> Iterat
 def laid_out(b: Belief, pool: ScoredPool) -> Belief:
     """The belief with components where its labels put them."""
     told = np.stack([b.right, b.wrong], axis=1)
-    return with_prior(b, *shared_prior(pool.score, pool.size, told))
+    return with_prior(b, *shared_prior(pool.score, pool.size, pool.group, told))
 
 
 def at_once(pool: ScoredPool, n: int, rng: np.random.Generator) -> Belief:

@@ -24,7 +24,7 @@ def pool_of(truth="temperature .8", n=2_000, scores="deep net", seed=0):
 
 def test_the_components_are_probabilities_and_the_last_one_is_the_calibrated_classifier():
     pool = pool_of()
-    alpha, beta, mixture = shared_prior(pool.score, pool.size)
+    alpha, beta, mixture = shared_prior(pool.score, pool.size, pool.group)
     assert mixture.sum() == pytest.approx(1)
     assert alpha.shape == beta.shape == (pool.size.size, mixture.size)
     np.testing.assert_allclose((alpha / (alpha + beta))[:, -1], pool.score, rtol=1e-9)
@@ -41,7 +41,7 @@ def test_where_the_components_lie_changes_nothing_but_the_precision(n, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(calibration_prior, "_POINTS", points)
         patch.setattr(calibration_prior, "_WIDER", 1.0)
-        plain = with_prior(b, *shared_prior(pool.score, pool.size))
+        plain = with_prior(b, *shared_prior(pool.score, pool.size, pool.group))
         expected, variance = moments(plain).total
         calibrated = moments(plain).weight[0, -1]
     for near in (b, other):
@@ -64,8 +64,11 @@ def test_several_sets_of_labels_lay_out_the_same_prior():
     pool = pool_of()
     b = at_once(pool, 100, np.random.default_rng(2))
     told = np.stack([b.right, b.wrong], axis=1)
-    both = with_prior(b, *shared_prior(pool.score, pool.size, np.zeros_like(told), told))
-    assert both.mixture.size == 2 * (b.mixture.size - 1) + 1
+    both = with_prior(
+        b, *shared_prior(pool.score, pool.size, pool.group, np.zeros_like(told), told)
+    )
+    # those that no labels lay out: each bin off alone, and calibrated
+    assert both.mixture.size == 2 * b.mixture.size - (b.n_groups + 1)
     mean, variance = moments(b).total
     assert moments(both).total[0] == pytest.approx(mean, abs=0.1 * np.sqrt(variance))
 
@@ -106,7 +109,8 @@ def test_scores_of_zero_and_one_and_single_strata_are_no_matter():
     one = np.array([0.9]), np.array([300])
     for score, size in (ends, one):
         told = np.stack([size // 2, size - size // 2], axis=1)
-        for arrays in (shared_prior(score, size), shared_prior(score, size, told)):
+        bins = np.arange(score.size)
+        for arrays in (shared_prior(score, size, bins), shared_prior(score, size, bins, told)):
             assert all(np.isfinite(array).all() and (array > 0).all() for array in arrays)
 
 

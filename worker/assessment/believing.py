@@ -169,7 +169,7 @@ def prior_for(
 def shared_rates(pool: Pool, *labels: Ints) -> tuple[Any, Any, Any]:
     """alpha, beta and mixture of the rates behind the pool's ECE, laid out by labels (C, 1 + L)."""
     told = [np.stack([of[:, 0], of[:, 1:].sum(axis=1)], axis=1) for of in labels]
-    return shared_prior(pool.cell_mean_score, pool.cell_size, *told)
+    return shared_prior(pool.cell_mean_score, pool.cell_size, pool.cell_group, *told)
 
 
 def _errors(plan: Plan, pool: Pool, meaning: Outcomes, beta: Any) -> Errors | None:

@@ -50,7 +50,7 @@ def calibration_error(b: Belief, part: Part, cells: Cells) -> tuple[Floats, Floa
 
 def is_off(b: Belief) -> NDArray[np.bool_]:
     """(U,) which components are not the calibrated classifier; all where only such are left."""
-    components: NDArray[np.bool_] = (b.alpha + b.beta).max(axis=0) < SURE
+    components: NDArray[np.bool_] = (b.alpha + b.beta).min(axis=0) < SURE / 2
     return components if components.any() else ~components
 
 

@@ -1,5 +1,7 @@
 """The prior of a pool's ECE: its classifier is calibrated, or off by a curve that all bins share.
 
+Or calibrated but for one bin: without that, where only one is off, all others are believed to be.
+
 An ECE is a sum over bins, whose error lies in what they have in common, and it cannot be negative.
 A prior that gives numbers near 0 no weight finds every calibrated classifier wanting; one that
 gives them too much overlooks small faults. Here "calibrated" is one point of the prior, and how far
@@ -27,8 +29,9 @@ Counts = NDArray[np.int64]
 # How far classifiers are from calibrated. At 1 one is as far off as many published ones: its scores
 # are shifted by .7 in logits, its logits should be stretched by .3, and so on (`_SPREAD`).
 _SCALES = np.array([0.2, 0.65, 2.0])
-_CHANCE = np.array([0.1, 0.25, 0.3])  # of each scale; what is left, of being calibrated
-_CALIBRATED = 1 - _CHANCE.sum()
+_CHANCE = np.array([0.085, 0.21, 0.255])  # of each scale
+_ALONE = 0.1  # of one bin alone
+_CALIBRATED = 1 - _ALONE - _CHANCE.sum()
 # Standard deviations at scale 1, of: the shift, in logits; the temperature, as a share of the
 # logits; the curvature, in logits at one standard deviation from the middle; the logit of the lapse
 # (the share of items that are wrong however sure the classifier is).
@@ -39,6 +42,7 @@ _LAPSE = 1e-3  # of a calibrated classifier: scores are taken for no surer than 
 # s = _CLOSENESS / (k c)^2, with c from `_ROUGHNESS`. e^4 as in `worker.core.prior.empirical`.
 _CLOSENESS = np.exp(4.0)
 _ROUGHNESS = np.array([0.3, 1.0])
+_CLOSENESS_ALONE = 10.0  # s of the strata of a bin that is off alone: at accuracy .9 by some .09
 
 _POINTS = points(_SPREAD.size, 24)
 _LEAST_WEIGHT = 1e-250  # so that no component is ruled out for ever by underflow
@@ -72,16 +76,19 @@ class _Curves:
         return rate_of(curve, lapse)
 
 
-def shared_prior(score: Floats, size: Counts, *labels: Counts) -> tuple[Floats, Floats, Floats]:
+def shared_prior(
+    score: Floats, size: Counts, group: Counts, *labels: Counts
+) -> tuple[Floats, Floats, Floats]:
     """alpha (C, U), beta (C, U) and mixture (U,) of rates that share a curve over the whole pool.
 
-    The last component is the calibrated classifier. The others are, for each scale and roughness,
+    The last component is the calibrated classifier; before it come those of which one bin is off,
+    whose strata are Beta(s p_c, s (1 - p_c)). The others are, for each scale and roughness,
     theta_c ~ Beta(s_c mu_c, s_c (1 - mu_c)), s_c = s (4 mu_c (1 - mu_c))^-1/2, where mu_c =
     (1 - lapse) expit(shift + (1 + temperature) logit p_c + curvature (x_c^2 - 1) / 2), p_c is the
     stratum's mean score, x_c its standardised logit, and the coefficients are normal around 0.
 
     Args:
-        score: (C,) mean scores of the strata, in [0, 1]. size: (C,) items.
+        score: (C,) mean scores of the strata, in [0, 1]. size: (C,) items. group: (C,) their bins.
         labels: (C, 2) each, right and wrong: each lays out as many components, where it is likely.
             They say how finely the prior is told where it matters; what prior it is they do not
             change.
@@ -103,11 +110,17 @@ def shared_prior(score: Floats, size: Counts, *labels: Counts) -> tuple[Floats, 
         logs.append(weight.ravel())
     each = _ROUGHNESS.size * len(_POINTS)
     chance = np.tile(np.repeat(_CHANCE / each, each), len(logs)) / len(logs)
-    own = np.concatenate(logs) + np.log(chance)
-    rate = np.concatenate([*mu, score[None]]).T
-    strength = np.tile(curves.s.repeat(len(_POINTS)), len(mu))[:, None] * closeness(rate.T[:-1])
-    s = np.concatenate([strength, np.full((1, score.size), SURE)]).T
-    log_mixture = np.append(own, np.log(_CALIBRATED))
+    is_off = np.unique(group) == group[:, None]
+    rate = np.concatenate([*mu, np.tile(score, (is_off.shape[1] + 1, 1))]).T
+    s = np.full(rate.shape, SURE)
+    s[:, : chance.size] = np.tile(curves.s.repeat(len(_POINTS)), len(mu))
+    s[:, : chance.size] *= closeness(rate[:, : chance.size])
+    s[:, chance.size : -1][is_off] = _CLOSENESS_ALONE
+    log_mixture = np.concatenate([
+        np.concatenate(logs) + np.log(chance),
+        np.full(is_off.shape[1], np.log(_ALONE / is_off.shape[1])),
+        [np.log(_CALIBRATED)],
+    ])  # fmt: skip
     mixture = np.maximum(np.exp(log_mixture - log_mixture.max()), _LEAST_WEIGHT)
     return s * rate, s * (1 - rate), mixture / mixture.sum()
 
