@@ -2,8 +2,8 @@
 
 A kind keeps its predictions and draws its truth afresh in every run: (a) is drawn from the model
 itself, (b) has one rate common to all items, (c) a calibrated classifier, (d) scores that are too
-high, too low, or always the same, (e) groups nearly tied, (f) few items, one stratum, one-sided
-groups, (g) real classifiers and classes.
+high, too low, always the same, highest where most is wrong, or right but for the highest ones, (e)
+groups nearly tied, (f) few items, one stratum, one-sided groups, (g) real classifiers and classes.
 """
 
 from __future__ import annotations
@@ -134,6 +134,8 @@ def _rates(kind: str, predicted: Ints, score: Floats, site: Ints) -> Callable[[R
         "d overconfident": lambda rng: special.expit(0.4 * logit - 0.3 + shifted(rng, 0.4)),
         "d underconfident": lambda rng: special.expit(1.8 * logit + 0.8 + shifted(rng, 0.4)),
         "d constant": lambda rng: special.expit(1.6 + shifted(rng, 0.7)),
+        "d falling": lambda _: 1 - 0.7 * score,  # the surer, the more often wrong
+        "d surest off": lambda _: np.where(score > np.quantile(score, 0.8), score - 0.1, score),
         "e near ties": lambda rng: np.append(
             rng.permutation([0.70, 0.71, 0.715]), np.full(k - 3, 0.85)
         )[predicted],
@@ -175,7 +177,7 @@ def made_of_two(kind: str) -> Made:
 
 MADE = (
     "a model", "b one rate", "c calibrated", "d overconfident", "d underconfident", "d constant",
-    "e near ties", "f few items", "f one stratum", "f one-sided",
+    "d falling", "d surest off", "e near ties", "f few items", "f one stratum", "f one-sided",
 )  # fmt: skip
 REAL = tuple(f"g {name}" for name in FILES if name != "imagenet")
 
