@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from worker.core.posterior.belief import Belief, Cells, group_size, starts, unlabelled
+from worker.core.prior.rising import log_rising, rising
 from worker.core.prior.shared import given_points
 
 Floats = NDArray[np.float64]
@@ -28,6 +28,9 @@ class Part:
     total: Floats  # (c, U) pseudo-counts and labels
     weight: Floats  # (g, U)
     given: Floats  # (g, K, U) the weights given each point of what the groups share; none: K = 0
+    # (2, s, U) how the log likelihoods of the s cells that have labels move with alpha and beta;
+    # only if something is shared
+    slopes: Floats | None
     known: Any  # (c,) labels that count as they are: all of them, or none
 
 
@@ -72,8 +75,8 @@ def _parts(
     of = np.repeat(np.arange(groups.size), counts)
     size = np.maximum(group_size(b)[groups], 1).astype(np.float64)
     known = b.right[cells] if b.population == "finite" else np.zeros(left.shape[0])
-    told, prior = _told(b, cells, begin, alpha, beta), b.mixture
-    prior = prior if prior.ndim == 1 else prior[groups]
+    told, slopes = _told(b, cells, begin, alpha, beta)
+    prior = b.mixture if b.mixture.ndim == 1 else b.mixture[groups]
     parts, u = [], prior.shape[-1]
     for first in range(0, a.shape[1], u):
         own = slice(first, first + u)
@@ -81,28 +84,36 @@ def _parts(
         parts.append(
             Part(
                 size, of, begin, left, mass, rho[:, own], spread[:, own], gain[:, own],
-                total[:, own], weight, given, known,
+                total[:, own], weight, given, None if slopes is None else slopes[..., own], known,
             )
         )  # fmt: skip
     return parts
 
 
-def _told(b: Belief, cells: Cells, begin: NDArray[np.intp], alpha: Floats, beta: Floats) -> Floats:
-    """(g, U) log beta-binomial likelihoods of the groups' labels, but for a factor that is even."""
-    right, wrong = b.right[cells], b.wrong[cells]
-    likelihood = np.zeros(alpha.shape)
-    if b.mixture.size > 1:
+def _told(
+    b: Belief, cells: Cells, begin: NDArray[np.intp], alpha: Floats, beta: Floats
+) -> tuple[Floats, Floats | None]:
+    """(g, U) log beta-binomial likelihoods of the groups' labels, but for a factor that is even.
+
+    And the slopes of a `Part`.
+    """
+    likelihood, slopes = np.zeros(alpha.shape), None
+    if b.mixture.size > 1 or b.shared is not None:
+        right, wrong = b.right[cells], b.wrong[cells]
         # the others are as likely at all components
         seen = np.flatnonzero(right + wrong)
-        alpha, beta, right, wrong = alpha[seen], beta[seen], right[seen, None], wrong[seen, None]
-        told = special.gammaln(alpha + right) + special.gammaln(beta + wrong)
-        told -= special.gammaln(alpha) + special.gammaln(beta)
+        alpha, beta, right, wrong = alpha[seen], beta[seen], right[seen], wrong[seen]
+        counts = rising(np.concatenate([right, wrong]))
+        told, *by = log_rising(np.concatenate([alpha, beta]), counts, int(b.shared is not None))
+        likelihood[seen] = told[: seen.size] + told[seen.size :]
+        if by:
+            slopes = by[0].reshape(2, *alpha.shape)
         if not _has_even_strength(b):
-            strength = alpha + beta
-            told += special.gammaln(strength) - special.gammaln(strength + right + wrong)
-        likelihood[seen] = told
+            likelihood[seen] -= log_rising(alpha + beta, rising(right + wrong))[0]
     by_group: Floats = np.add.reduceat(likelihood, begin, axis=0)
-    return np.tile(by_group.sum(axis=0), (begin.size, 1)) if b.metric.pooled else by_group
+    if b.metric.pooled:
+        by_group = np.tile(by_group.sum(axis=0), (begin.size, 1))
+    return by_group, slopes
 
 
 def _has_even_strength(b: Belief) -> bool:

@@ -134,17 +134,12 @@ def _of_labels(right: Counts, wrong: Counts, to: Likeliest, part: Part) -> Float
     strength = to.alpha + to.beta
     if to.s.shape[1] == 1:  # so is their sum at all components
         strength = strength[:, :1]
-    up, down = _raised(to.alpha, right), _raised(to.beta, wrong)
-    both = _raised(strength, right + wrong)
+    assert part.slopes is not None, "worked out where something is shared"
+    up, down = part.slopes
+    both = special.digamma(strength + right + wrong) - special.digamma(strength)
     per_s = to.s * (to.mu * (up - both) + (1 - to.mu) * (down - both))
     if seen.size:
         of = part.of[seen]
         begin = np.flatnonzero(np.concatenate([[True], of[1:] != of[:-1]]))
         told[of[begin]] = to.summed(to.s * (up - down), per_s, begin)
     return told
-
-
-def _raised(x: Floats, n: Counts) -> Floats:
-    """How log Gamma(x + n) / Gamma(x) moves with x."""
-    slope: Floats = special.digamma(x + n) - special.digamma(x)
-    return slope

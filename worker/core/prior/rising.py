@@ -6,6 +6,7 @@ of so many factors takes a tenth of the time.
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,9 @@ class Rising:
     """Counts, put in order once so that many x can be asked about.
 
     count: (c, 1). order: those of more than 0, the largest first. back: (c,) where in this order
-    each is, those of 0 behind all. large: how many have more than `_MOST_FACTORS`. upto: how many
-    have more than 0, 1, 2, ..., the large ones among them, as far as there are others.
+    each is, those of 0 behind all. large: how many have more than `_MOST_FACTORS`, or are not
+    whole. upto: how many have more than 0, 1, 2, ..., the large ones among them, as far as there
+    are others.
     """
 
     count: Floats
@@ -34,9 +36,9 @@ class Rising:
     upto: tuple[int, ...]
 
 
-def rising(count: NDArray[np.int64]) -> Rising:
+def rising(count: NDArray[Any]) -> Rising:
     """Put counts (c,), >= 0, in order."""
-    factors = np.where(count > _MOST_FACTORS, np.inf, count)
+    factors = np.where((count > _MOST_FACTORS) | (count % 1 > 0), np.inf, count)
     order = np.argsort(-factors, kind="stable")
     more_than = np.searchsorted(-factors[order], _NEGATIVE).tolist()
     upto = tuple(n for n in more_than[:-1] if n > more_than[-1])
