@@ -49,13 +49,13 @@ def calibration_error(b: Belief, part: Part, cells: Cells) -> tuple[Floats, Floa
 
 
 def is_off(b: Belief) -> NDArray[np.bool_]:
-    """(U,) which components are not the calibrated classifier; all where only such are left."""
-    components: NDArray[np.bool_] = (b.alpha + b.beta).min(axis=0) < SURE / 2
+    """(U,) of which components no bin is calibrated; all where only others are left."""
+    components: NDArray[np.bool_] = (b.alpha + b.beta).max(axis=0) < SURE / 2
     return components if components.any() else ~components
 
 
 def not_calibrated(b: Belief) -> Belief:
-    """The belief in a pool's ECE if the classifier is not calibrated."""
+    """The belief in a pool's ECE if the classifier is not calibrated, nor but for one bin."""
     mixture = np.where(is_off(b), b.mixture, _NEVER)
     return replace(b, mixture=mixture / mixture.sum(), _memo={})
 
@@ -63,7 +63,7 @@ def not_calibrated(b: Belief) -> Belief:
 def errors_expected(b: Belief, said: float) -> Floats:
     """(2,) expected squared error of `said` for a pool's ECE: by the posterior; if not calibrated.
 
-    Both are the same where no component of the prior is the calibrated classifier.
+    The second by `not_calibrated`; both are the same where no component has a calibrated bin.
     """
     groups, cells = filled_groups(b), slice(0, b.group.size)
     part = part_of(b, groups, cells)
