@@ -77,7 +77,8 @@ def test_several_sets_of_labels_lay_out_the_same_prior():
 def test_the_error_that_is_expected_is_no_smaller_for_believing_the_classifier_calibrated(truth):
     pool = pool_of(truth)
     b = at_once(pool, 100, np.random.default_rng(6))
-    off = with_prior(b, b.alpha[:, :-1], b.beta[:, :-1], b.mixture[:-1] / b.mixture[:-1].sum())
+    n = b.mixture.size - (b.n_groups + 1)  # those of which no bin is calibrated
+    off = with_prior(b, b.alpha[:, :n], b.beta[:, :n], b.mixture[:n] / b.mixture[:n].sum())
     said = whole(b)[0]
     by_all, if_off = (
         variance + (mean - said) ** 2 for mean, variance in (moments(b).total, moments(off).total)
@@ -85,6 +86,14 @@ def test_the_error_that_is_expected_is_no_smaller_for_believing_the_classifier_c
     assert squared_error(b) == pytest.approx(max(by_all, if_off), rel=1e-6)
     if truth == "calibrated":
         assert if_off > 1.5 * by_all
+
+
+def test_where_one_bin_alone_is_off_the_others_are_not_believed_to_be():
+    errors = []
+    for seed in range(20):
+        pool = pool_of("surest 30% off", 5_000, "five values", seed)
+        errors.append(whole(at_once(pool, 700, np.random.default_rng(seed)))[0] - pool.ece)
+    assert abs(np.mean(errors)) < 0.01
 
 
 @pytest.mark.parametrize("truth", ["calibrated", "shift -1.2"])
