@@ -15,6 +15,8 @@ from scipy import special, stats
 from tests.bench import rates
 from tests.bench.measuring import line, say
 from tests.bench.oracle import (
+    Floats,
+    Ints,
     Strata,
     errors_at,
     even_errors_at,
@@ -24,6 +26,8 @@ from tests.bench.oracle import (
 from tests.bench.paper.cases import SUPERCLASS, opened, planned
 from tests.bench.paper.data import Pool, load
 from worker.assessment import Assessment
+from worker.assessment.believing import scores
+from worker.core.prior.empirical import fit, prior_of
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.measuring import Run, log_steps
 from worker.simulate.spread import here
@@ -110,6 +114,10 @@ def run() -> None:
     """Errors at label counts, then labels to a ranking and to a right decision."""
     say(f"\nChoosing: {N_RUNS} runs, the same seeds and prior")
     found = [_estimated(row) for row in ESTIMATES if ONLY in row.name]
+    if found:
+        for name, at in (("of the groups", 2), ("of the whole pool", 3)):
+            what = f"error {name}, labels laid by all that scores and groups tell, over even ones'"
+            line(what, f"{stats.gmean(np.concatenate([of[at] for of in found])):.2f}", "a bound")
     for at, name in enumerate(OTHERS if found else ()):
         ratios, pools = (np.concatenate([of[kind][at] for of in found]) for kind in (0, 1))
         line(f"error over {name}'s: geometric mean", f"{stats.gmean(ratios):.2f}", "<= 0.85")
@@ -157,8 +165,8 @@ def _runs(row: Row, strategies: tuple[str, ...], at: tuple[int, ...] = ()):
         return runs, *_known(cases[0])
 
 
-def _known(case: Case) -> tuple[Assessment, Strata]:
-    """The assessment of a case, and what an oracle knows of its pool."""
+def _known(case: Case) -> tuple[Assessment, Strata, Ints]:
+    """The assessment of a case, what an oracle knows of its pool, and (C,) its right answers."""
     work, outcome = opened(case)
     pool = work.pool
     cell = np.repeat(np.arange(pool.n_cells), pool.cell_size)
@@ -167,13 +175,33 @@ def _known(case: Case) -> tuple[Assessment, Strata]:
         value = -work.meaning.metric.values[cell, outcome]
     total, squared = (np.bincount(cell, of, pool.n_cells) for of in (value, value**2))
     n_groups = len(pool.group_names)
-    return work, Strata.of(pool.cell_group, pool.cell_size, total, squared, n_groups)
+    strata = Strata.of(pool.cell_group, pool.cell_size, total, squared, n_groups)
+    return work, strata, np.bincount(cell[outcome == 0], minlength=pool.n_cells)
+
+
+def _spread_told(work: Assessment, right: Ints) -> Floats:
+    """(C,) variance of one outcome, by all that the scores and groups of a labelled pool tell.
+
+    By the prior that is fitted to every label, and each group's components, but not by what a
+    stratum's own items are: no strategy that tells items apart by score and group knows more.
+    """
+    pool, of = work.pool, scores(work.pool)
+    wrong = pool.cell_size - right
+    found = fit(right, wrong, pool.cell_group, of)
+    alpha, beta, mixture = prior_of(found.mode, of, found.covariance)
+    told = special.betaln(alpha + right[:, None], beta + wrong[:, None])
+    told -= special.betaln(alpha, beta)
+    groups = np.unique(pool.cell_group, return_inverse=True)[1]
+    logs = np.log(mixture) + np.zeros((groups.max() + 1, mixture.size))
+    np.add.at(logs, groups, told)
+    rate = np.vecdot(special.softmax(logs, axis=1)[groups], alpha / (alpha + beta))
+    return (rate * (1 - rate))[pool.cell_size > 0]
 
 
 def _estimated(row: Row):
-    runs, _, strata = _runs(row, ("assay", *OTHERS), AT)
+    runs, work, strata, right = _runs(row, ("assay", *OTHERS), AT)
     say(row.name)
-    found = []
+    found, told = [], _spread_told(work, right)
     for name in ("rmse", "pooled"):
         errors = [
             np.sqrt(np.mean([np.square(getattr(one, name)) for one in of], axis=0)) for of in runs
@@ -182,8 +210,11 @@ def _estimated(row: Row):
             _line(f"{who}: {name} at {'/'.join(map(str, AT))}", error)
         found.append([errors[0] / other for other in errors[1:]])
     for name, of in (("rmse", strata), ("pooled", strata.pooled())):
+        by_told, even = errors_at(of, AT, told), even_errors_at(of, AT)
         _line(f"oracle: {name} at {'/'.join(map(str, AT))}", errors_at(of, AT))
-        _line(f"its own with labels that lie as items do: {name}", even_errors_at(of, AT))
+        _line(f"one that knows what scores and groups tell: {name}", by_told)
+        _line(f"its own with labels that lie as items do: {name}", even)
+        found.append(np.divide(by_told, even))
     return found
 
 
@@ -193,7 +224,7 @@ def _line(what: str, numbers: Sequence[float]) -> None:
 
 def _decided(row: Row) -> dict[str, float]:
     """Labels of `assay` over those of `thompson`; those to a right decision are means."""
-    runs, work, strata = _runs(row, ("assay", "thompson"))
+    runs, work, strata, _ = _runs(row, ("assay", "thompson"))
     say(row.name)
     steps, found = log_steps(row.until), dict[str, list[float]]()
     for name, of in zip(("assay", "thompson"), runs, strict=True):

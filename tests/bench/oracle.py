@@ -5,7 +5,7 @@ labels alone (stratified estimates, finite pool). A yardstick, not a bound: a pr
 does better, and an oracle that knows a stratum of six items knows more than any score tells.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,12 +70,16 @@ class Strata:
         return np.where(self.n < self.size, drop, -1.0)
 
 
-def errors_at(strata: Strata, at: tuple[int, ...]) -> list[float]:
+def errors_at(strata: Strata, at: tuple[int, ...], spread: Floats | None = None) -> list[float]:
     """Root mean squared errors of the groups' values, share-weighted, after so many labels.
 
     Neyman's allocation, of parts of labels, too.
+
+    Args:
+        spread: (C,) what is known of the strata's to lay out labels by; otherwise they are known.
     """
-    weight = np.sqrt(strata.share[strata.group] * strata.of_one())
+    known = strata if spread is None else replace(strata, spread=spread)
+    weight = np.sqrt(strata.share[strata.group] * known.of_one())
     return [_error(strata, _filled(weight, strata.size, labels)) for labels in at]
 
 
