@@ -118,7 +118,7 @@ def _apart(belief: Belief, pool: Pool) -> Belief:
     shared = belief.shared
     if shared is not None:
         at = shared.slopes
-        alpha, beta = at.betas(slice(None))
+        alpha, beta = at.betas(slice(None), at.rates(slice(None))[1])
         fixed = untold(alpha), untold(beta)
         shared = replace(shared, slopes=replace(at, s=untold(at.s, 0.0), fixed=fixed))
     alpha, beta = untold(belief.alpha), untold(belief.beta)

@@ -86,8 +86,8 @@ def _worked_out(at: Slopes, cells: Cells) -> Likeliest:
     per_centre = is_free * mu * (1 - curve)
     effect = at.effect if len(at.effect) == 1 else at.effect[cells]
     return Likeliest(
-        *at.betas(cells), mu, at.s[cells], per_centre, per_centre * effect, is_free * (mu - curve),
-        at.along[cells], at.of_s[cells], at.of_tau, at.of_lapse,
+        *at.betas(cells, mu), mu, at.s[cells], per_centre, per_centre * effect,
+        is_free * (mu - curve), at.along[cells], at.of_s[cells], at.of_tau, at.of_lapse,
     )  # fmt: skip
 
 

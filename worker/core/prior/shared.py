@@ -59,12 +59,11 @@ class Slopes:
         curve: Floats = special.expit(self.centre[cells, None] + effect)
         return curve, rate_of(curve, self.lapse)
 
-    def betas(self, cells: slice | NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """(c, U) each: alpha and beta of some cells."""
+    def betas(self, cells: slice | NDArray[np.intp], mu: Floats) -> tuple[Floats, Floats]:
+        """(c, U) each: alpha and beta of some cells, whose `rates` are mu."""
         if self.fixed is not None:
             return self.fixed[0][cells], self.fixed[1][cells]
-        s, (_, mu) = self.s[cells], self.rates(cells)
-        return s * mu, s * (1 - mu)
+        return self.s[cells] * mu, self.s[cells] * (1 - mu)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
