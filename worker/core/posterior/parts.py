@@ -29,8 +29,8 @@ class Part:
     weight: Floats  # (g, U)
     given: Floats  # (g, K, U) the weights given each point of what the groups share; none: K = 0
     # (2, s, U) how the log likelihoods of the s cells that have labels move with alpha and beta;
-    # only if something is shared
-    slopes: Floats | None
+    # s = 0 if nothing is shared
+    slopes: Floats
     known: Any  # (c,) labels that count as they are: all of them, or none
 
 
@@ -84,7 +84,7 @@ def _parts(
         parts.append(
             Part(
                 size, of, begin, left, mass, rho[:, own], spread[:, own], gain[:, own],
-                total[:, own], weight, given, None if slopes is None else slopes[..., own], known,
+                total[:, own], weight, given, slopes[..., own], known,
             )
         )  # fmt: skip
     return parts
@@ -92,12 +92,13 @@ def _parts(
 
 def _told(
     b: Belief, cells: Cells, begin: NDArray[np.intp], alpha: Floats, beta: Floats
-) -> tuple[Floats, Floats | None]:
+) -> tuple[Floats, Floats]:
     """(g, U) log beta-binomial likelihoods of the groups' labels, but for a factor that is even.
 
     And the slopes of a `Part`.
     """
-    likelihood, slopes = np.zeros(alpha.shape), None
+    likelihood = np.zeros(alpha.shape)
+    slopes: Floats = np.zeros((2, 0, alpha.shape[1]))
     if b.mixture.size > 1 or b.shared is not None:
         right, wrong = b.right[cells], b.wrong[cells]
         # the others are as likely at all components

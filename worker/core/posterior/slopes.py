@@ -134,7 +134,6 @@ def _of_labels(right: Counts, wrong: Counts, to: Likeliest, part: Part) -> Float
     strength = to.alpha + to.beta
     if to.s.shape[1] == 1:  # so is their sum at all components
         strength = strength[:, :1]
-    assert part.slopes is not None, "worked out where something is shared"
     up, down = part.slopes
     both = special.digamma(strength + right + wrong) - special.digamma(strength)
     per_s = to.s * (to.mu * (up - both) + (1 - to.mu) * (down - both))
