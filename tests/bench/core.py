@@ -32,18 +32,19 @@ MRR = StopRule("mrr", 0.99, 0.95)
 PASSES = 5
 
 Refit = Callable[[Belief], Belief]
-Row = tuple[str, float, float]
+Row = tuple[str, NDArray[np.float64], float]
 
 
 def run() -> None:
-    """Print all numbers: the shortest of some passes, since other work on the machine only adds."""
+    """Print all numbers: of each label the shortest of some passes; other work only adds."""
     say(f"\nThe core: {GROUPS} groups of {ITEMS} items, {LABELS:,} labels, one thread, CPU time;")
-    say(f"the shortest of {PASSES} passes, each in a process of its own, and how long each took")
+    say(f"of each label the shortest of {PASSES} passes that choose the same ones, in a process of")
+    say("its own each (of a stop rule the shortest median), and how long each pass took")
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
         passes = list(fresh.map(one_pass, range(PASSES)))
     for (what, _, goal), *took in zip(passes[0], *passes, strict=True):
-        each = ", ".join(f"{1e3 * seconds:.3g}" for _, seconds, _ in took)
-        least = min(seconds for _, seconds, _ in took)
+        each = ", ".join(f"{1e3 * seconds.mean():.3g}" for _, seconds, _ in took)
+        least = np.min([seconds for _, seconds, _ in took], axis=0).mean()
         line(what, f"{1e3 * least:.3g} ms ({each})", f"<= {goal:g} ms")
     size = n_bytes(labels_counted(believed(STRATA), 200)) / 1e6
     line(f"a belief, {STRATA} strata, with all that is derived", f"{size:.2f} MB", "O(cells)")
@@ -55,7 +56,7 @@ def one_pass(_: int) -> list[Row]:
 
 
 def rows() -> Iterator[Row]:
-    """What is measured, how many seconds it took, and the goal in milliseconds."""
+    """What is measured, how many seconds each of its parts took, and the goal in milliseconds."""
     plain = believed(1)
     for name, question in (("1", LOWEST), ("10", WORST_10)):
         yield f"thompson, lowest {name}", labels(plain, question, "thompson"), 0.1
@@ -149,19 +150,20 @@ def outcome(b: Belief, rate: float, rng: np.random.Generator) -> int:
     return 1 if b.errors is None else 1 + int(rng.integers(b.errors.counts.shape[1]))
 
 
-def labels(b: Belief, question: Question, strategy: str, refit: Refit | None = None) -> float:
-    """Seconds that a label takes: chosen, counted, and the prior fitted again when it is due."""
+def labels(
+    b: Belief, question: Question, strategy: str, refit: Refit | None = None
+) -> NDArray[np.float64]:
+    """Seconds that each label takes: chosen, counted, and the prior fitted again when it is due."""
     rng, rates, choose = np.random.default_rng(4), truths(b), STRATEGIES[strategy]
-    none = np.zeros(b.group.size, np.int64)
-    began = time.process_time()
+    none, seconds = np.zeros(b.group.size, np.int64), np.zeros(LABELS)
     for n in range(1, LABELS + 1):
+        began = time.process_time()
         cell = choose(b, question, unlabelled(b), none, rng).cell
         b = labelled(b, cell, outcome(b, rates[cell], rng))
         if refit is not None and is_refit(n):
             b = refit(b)
-        if n == WARM:
-            began = time.process_time()
-    return (time.process_time() - began) / (LABELS - WARM)
+        seconds[n - 1] = time.process_time() - began
+    return seconds[WARM:]
 
 
 def labels_counted(b: Belief, n: int) -> Belief:
@@ -174,22 +176,24 @@ def labels_counted(b: Belief, n: int) -> Belief:
     return b
 
 
-def lookaheads(b: Belief) -> float:
-    """Seconds that a look-ahead of two groups takes, every one after another label."""
+def lookaheads(b: Belief) -> NDArray[np.float64]:
+    """Seconds that each look-ahead of two groups takes, every one after another label."""
     b = labels_counted(b, 20 * GROUPS)
-    rng, rates, seconds = np.random.default_rng(6), truths(b), 0.0
+    rng, rates, seconds = np.random.default_rng(6), truths(b), np.zeros(40)
     left = [c for c in range(b.group.size) if b.group[c] < 2 and unlabelled(b)[c]]
-    for n in range(40):
+    for n in range(seconds.size):
         b = labelled(b, left[n % len(left)], int(rng.random() > rates[0]))
         theta = draw_cells(b, rng)
         began = time.process_time()
         lookahead(b, 0, 1, 0.05, theta)
-        seconds += time.process_time() - began
+        seconds[n] = time.process_time() - began
         left = [c for c in left if unlabelled(b)[c]]
-    return seconds / 40
+    return seconds
 
 
-def decisions(b: Belief, refit: Refit, question: Question, rule: StopRule) -> tuple[float, float]:
+def decisions(
+    b: Belief, refit: Refit, question: Question, rule: StopRule
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Seconds (median) of a decision with a new prior, and of one with one label more."""
     fresh, later = [], []
     for n in (300, 1000, 2000, 3000):
@@ -200,7 +204,7 @@ def decisions(b: Belief, refit: Refit, question: Question, rule: StopRule) -> tu
             began = time.process_time()
             decide(belief, question, rule, n, 1)
             seconds.append(time.process_time() - began)
-    return float(np.median(fresh)), float(np.median(later))
+    return np.median(fresh, keepdims=True), np.median(later, keepdims=True)
 
 
 def n_bytes(b: Belief) -> int:
