@@ -59,6 +59,9 @@ def log_rising(x: Floats, r: Rising, derivatives: int = 0) -> tuple[Floats, ...]
     >>> log, slope, bend = (of.item() for of in found)
     >>> round(float(np.exp(log)), 6), round(slope, 6), round(bend, 6)
     (24.0, 1.083333, -0.423611)
+    >>> whole_or_not = log_rising(np.full((2, 1), 2.0), rising(np.array([2.0, 1.5])))[0]
+    >>> np.exp(whole_or_not).ravel().round(6).tolist()
+    [6.0, 3.323351]
     """
     ordered = x.take(r.order, axis=0)
     # behind all, a row for the counts of 0
