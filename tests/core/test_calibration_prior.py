@@ -8,6 +8,7 @@ from tests.amount import IS_SHORT
 from tests.core.scored import at_once, at_stop, first, followed, laid_out, made
 from worker.core.posterior import calibration_prior
 from worker.core.posterior.belief import Belief, group_share
+from worker.core.posterior.calibration import is_off
 from worker.core.posterior.calibration_prior import shared_prior, with_calibrated
 from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.metrics import Metric
@@ -121,6 +122,18 @@ def test_scores_of_zero_and_one_and_single_strata_are_no_matter():
         bins = np.arange(score.size)
         for arrays in (shared_prior(score, size, bins), shared_prior(score, size, bins, told)):
             assert all(np.isfinite(array).all() and (array > 0).all() for array in arrays)
+
+
+@pytest.mark.parametrize("wrong", [0, 20])
+def test_a_curve_is_never_taken_for_a_calibrated_bin_however_sure_it_is(wrong):
+    score, size = np.array([0.5, 0.999]), np.array([10**6, 10**6])
+    told = np.array([[5 * 10**5, 5 * 10**5], [10**6 - wrong, wrong]])
+    alpha, beta, mixture = shared_prior(score, size, np.arange(2), told)
+    metric = Metric("ece", score=score, unit=np.zeros(2, np.int64), pooled=True)
+    b = Belief(np.arange(2), size, *told.T, alpha, beta, 2, mixture=mixture, metric=metric)
+    strength = (alpha + beta).max(axis=0)[:-3]
+    assert strength.max() > 5e5
+    np.testing.assert_array_equal(is_off(b), [*np.ones(strength.size, bool), False, False, False])
 
 
 def test_before_any_label_a_calibration_error_may_be_near_zero_or_large():
