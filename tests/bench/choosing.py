@@ -117,7 +117,7 @@ def run() -> None:
     if found:
         for name, at in (("of the groups", 2), ("of the whole pool", 3)):
             what = f"error {name}, labels laid by all that scores and groups tell, over even ones'"
-            line(what, f"{stats.gmean(np.concatenate([of[at] for of in found])):.2f}", "a bound")
+            line(what, f"{stats.gmean(np.concatenate([of[at] for of in found])):.2f}", "")
     for at, name in enumerate(OTHERS if found else ()):
         ratios, pools = (np.concatenate([of[kind][at] for of in found]) for kind in (0, 1))
         line(f"error over {name}'s: geometric mean", f"{stats.gmean(ratios):.2f}", "<= 0.85")
@@ -183,7 +183,7 @@ def _spread_told(work: Assessment, right: Ints) -> Floats:
     """(C,) variance of one outcome, by all that the scores and groups of a labelled pool tell.
 
     By the prior that is fitted to every label, and each group's components, but not by what a
-    stratum's own items are: no strategy that tells items apart by score and group knows more.
+    stratum's own items are, which nobody knows before they are labelled. A yardstick as well.
     """
     pool, of = work.pool, scores(work.pool)
     wrong = pool.cell_size - right
