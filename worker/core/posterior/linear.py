@@ -94,8 +94,8 @@ def linear_drop(
     Each outcome y has probability p_y and moves the mean by d_y; the drop is sum_y p_y d_y^2.
     Kinds of errors move it by A + (value - mean value) B, hence A^2 + Var(value) B^2.
     """
-    rho, weight = part.rho, part.weight[part.of]
-    reach = (worth - (costs.mean if costs else 0.0)) * part.gain / part.size[part.of, None]
+    rho, weight = part.rho, part.weight.take(part.of, axis=0)
+    reach = (worth - (costs.mean if costs else 0.0)) * part.gain / part.size.take(part.of)[:, None]
     if costs is None and rho.shape[1] == 1:
         return (reach**2 * rho * (1 - rho))[:, 0]
     wrong = weight * (1 - rho)

@@ -103,7 +103,8 @@ def _told(
         right, wrong = b.right[cells], b.wrong[cells]
         # the others are as likely at all components
         seen = np.flatnonzero(right + wrong)
-        alpha, beta, right, wrong = alpha[seen], beta[seen], right[seen], wrong[seen]
+        right, wrong = right.take(seen), wrong.take(seen)
+        alpha, beta = alpha.take(seen, axis=0), beta.take(seen, axis=0)
         counts = rising(np.concatenate([right, wrong]))
         told, *by = log_rising(np.concatenate([alpha, beta]), counts, int(b.shared is not None))
         likelihood[seen] = told[: seen.size] + told[seen.size :]
@@ -184,5 +185,5 @@ def mixed(weight: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Float
 
 def centred_means(part: Part, mean: Floats) -> Floats:
     """(c, U) how far each component's mean of the cell's group lies from the group's mean."""
-    centred: Floats = (mean - np.vecdot(part.weight, mean)[:, None])[part.of]
-    return centred
+    centred = mean - np.vecdot(part.weight, mean)[:, None]
+    return centred.take(part.of, axis=0)

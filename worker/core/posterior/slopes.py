@@ -39,9 +39,13 @@ class Likeliest:
 
     def at(self, some: Cells) -> "Likeliest":
         """Those of some of the cells."""
+
+        def of(rows: Floats) -> Floats:
+            return rows[some] if isinstance(some, slice) else rows.take(some, axis=0)
+
         return Likeliest(
-            self.alpha[some], self.beta[some], self.mu[some], self.s[some], self.per_centre[some],
-            self.per_tau[some], self.per_lapse[some], self.along[some], self.of_s[some],
+            of(self.alpha), of(self.beta), of(self.mu), of(self.s), of(self.per_centre),
+            of(self.per_tau), of(self.per_lapse), of(self.along), of(self.of_s),
             self.of_tau, self.of_lapse,
         )  # fmt: skip
 
@@ -110,10 +114,10 @@ def moved(
         likeliest values.
     """
     told = _of_labels(b.right[cells], b.wrong[cells], to, part)
-    weight = part.weight[part.of]
+    weight = part.weight.take(part.of, axis=0)
     per_mu = weight * to.s / part.total
     per_s = per_mu * (to.mu - part.rho)
-    items = worth * part.mass / part.size[part.of, None]
+    items = worth * part.mass / part.size.take(part.of)[:, None]
     of_cells = to.over_components(per_mu, per_s)
     if items.shape[1] == 1:  # a right answer is worth the same at all components
         of_items = items * of_cells
@@ -123,7 +127,8 @@ def moved(
     # no product of matrices, which rounds one row otherwise than many
     of_groups: Floats = np.vecdot(centred[:, None], told) + sums(part, of_items)
     away = weight * (part.rho - np.vecdot(weight, part.rho)[:, None])
-    return of_groups, of_cells + np.vecdot(away[:, None], told[part.of])
+    of_effects: Floats = np.einsum("cu,cru->cr", away, told.take(part.of, axis=0))
+    return of_groups, of_cells + of_effects
 
 
 def _of_labels(right: Counts, wrong: Counts, to: Likeliest, part: Part) -> Floats:

@@ -38,9 +38,10 @@ class Rising:
 
 def rising(count: NDArray[Any]) -> Rising:
     """Put counts (c,), >= 0, in order."""
-    factors = np.where((count > _MOST_FACTORS) | (count % 1 > 0), np.inf, count)
-    order = np.argsort(-factors, kind="stable")
-    more_than = np.searchsorted(-factors[order], _NEGATIVE).tolist()
+    is_large = (count > _MOST_FACTORS) | (count % 1 > 0)
+    negative = np.where(is_large, -np.inf, -count)
+    order = negative.argsort(kind="stable")
+    more_than = negative.take(order).searchsorted(_NEGATIVE).tolist()
     upto = tuple(n for n in more_than[:-1] if n > more_than[-1])
     back = np.empty_like(order)
     back[order] = np.minimum(np.arange(order.size), more_than[0])

@@ -52,16 +52,14 @@ def _of_set(belief: Belief, known: Moments, question: Question, rng: Rng) -> Flo
     sign = 1.0 if question.which == "lowest" else -1.0
     mean, load = sign * known.mean[groups], sign * joint_loadings(belief)[groups]
     sd = np.sqrt(np.maximum(known.variance[groups], _NARROWEST**2))
-    z = rng.standard_normal((_N_DRAWS, groups.size + load.shape[1]))
-    z = np.concatenate([z, -z])
-    own = own_part(load)
-    expected = mean + sd * (z[:, groups.size :] @ load.T)  # given what is shared
-    drawn = expected + sd * own * z[:, : groups.size]
-    rival = drawn[:, ~is_in].min(axis=1)
-    room = question.tolerance
-    last = np.partition(drawn[:, is_in], question.top - 1, axis=1)[:, question.top - 1]
-    boundary = np.empty_like(drawn)
-    boundary[:], boundary[:, is_in] = last[:, None] - room, rival[:, None] + room
+    z, own = rng.standard_normal((_N_DRAWS, groups.size + load.shape[1])), own_part(load)
+    by_shared, by_own = sd * (z[:, groups.size :] @ load.T), sd * own * z[:, : groups.size]
+    expected = mean + np.concatenate([by_shared, -by_shared])  # given what is shared
+    drawn = expected + np.concatenate([by_own, -by_own])
+    rival = drawn.compress(~is_in, axis=1).min(axis=1, keepdims=True)
+    in_set, room = drawn.compress(is_in, axis=1), question.tolerance
+    last = np.partition(in_set, question.top - 1, axis=1)[:, [question.top - 1]]
+    boundary = np.where(is_in, rival + room, last - room)
     # How far the boundary is from what is expected of the group: normal, over the draws that matter
     gap, share = boundary - expected, np.ones(groups.size)
     away = gap.sum(axis=0) / len(gap)
