@@ -10,6 +10,13 @@ import pytest
 from tests.web.site import Begun, begin, dashboard, forget
 from worker.service.context import Context
 from worker.store.settings import Settings
+from worker.web import guesses
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a wrong token."""
+    monkeypatch.setattr(guesses, "WRONG_TOKEN_S", 0.0)
 
 
 @pytest.fixture

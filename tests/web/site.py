@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import uvicorn
 
 from connector.webhook import receiver
@@ -28,6 +30,7 @@ from worker.web.status_cache import StatusCache
 CLASSES = ("cat", "dog", "cow")
 TOKEN = "a-token-that-is-only-for-tests"
 SECRET = "only-for-tests"
+HTML = {"accept": "text/html"}
 
 
 @dataclass(slots=True)
@@ -139,3 +142,24 @@ def dashboard(
         listener.close()
         quick.close()
         assert not thread.is_alive(), "the dashboard does not end"
+
+
+@contextmanager
+def signed_in(url: str) -> Iterator[httpx.Client]:
+    """A client whose session may steer."""
+    with httpx.Client(base_url=url, headers=HTML) as client:
+        answer = client.post("/login", data={"token": TOKEN})
+        assert answer.status_code == 303, answer.text
+        yield client
+
+
+def csrf_of(client: httpx.Client, assessment: str) -> str:
+    """The token of the form on the assessment's page."""
+    found = re.search(r'name="csrf" value="([0-9a-f]+)"', client.get(f"/a/{assessment}").text)
+    assert found is not None
+    return found[1]
+
+
+def status(begun: Begun) -> str:
+    """Of the assessment, as its ledger has it."""
+    return begun.ledger.state().status
