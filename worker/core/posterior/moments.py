@@ -42,7 +42,7 @@ class Moments:
     moved: (G, R) how far the mean moves with each of what groups share. rate_moved: (C, R) likewise
         the rate.
     total: mean and variance of the groups' sum, weighted by their shares; if the metric is pooled.
-    to_come: (3, G, U) first, second and spread of `posterior.differences`; of a difference.
+    to_come: (3, G, U) first, second and spread of `posterior.differences`; of others none.
     """
 
     mean: Floats
@@ -56,7 +56,7 @@ class Moments:
     moved: Floats
     rate_moved: Floats
     total: tuple[float, float] | None = None
-    to_come: Floats = field(default_factory=lambda: np.zeros((3, 0, 0)))
+    to_come: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 def moments(b: Belief) -> Moments:
@@ -154,9 +154,10 @@ def _fresh(b: Belief) -> Moments:
     blank = np.full(g, np.nan)
     r = 0 if b.shared is None else b.shared.slopes.of_tau.size
     u = b.mixture.shape[-1]
+    to_come = np.zeros((3, g, u) if b.metric.kind == "difference" else 0)
     of_all = Moments(
         blank, blank.copy(), np.zeros(c), np.zeros(c), _mixtures(b), np.zeros((2, g, u)),
-        np.zeros(g), np.zeros(g), np.zeros((g, r)), np.zeros((c, r)), None, np.zeros((3, g, u)),
+        np.zeros(g), np.zeros(g), np.zeros((g, r)), np.zeros((c, r)), None, to_come,
     )  # fmt: skip
     filled = filled_groups(b)
     if b.metric.pooled and filled.size:
