@@ -102,9 +102,8 @@ def core() -> str:
     """A hash of the code that a simulation rests on."""
     here = Path(__file__).resolve()
     worker = here.parents[3] / "worker"
-    parts = ("core", "simulate", "pool", "plan")
+    parts = ("assessment", "core", "simulate", "pool", "plan")
     files = [f for part in parts for f in sorted((worker / part).rglob("*.py"))]
-    files += [worker / f"{name}.py" for name in ("assessment", "believing", "judgements/outcomes")]
     text = "".join(f.read_text(encoding="utf-8") for f in [*files, here])
     return hashlib.sha256(text.encode()).hexdigest()
 

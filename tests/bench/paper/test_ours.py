@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.bench.paper import claims, late, ours, pairs
+from tests.bench.paper import cache, claims, late, ours, pairs
 from tests.bench.paper.asked import Number
 from tests.bench.paper.cases import prepared
 from tests.bench.paper.data import load
@@ -43,6 +43,14 @@ def test_the_paper_on_the_finite_pool_stops_and_on_the_infinite_one_only_ends():
 
     assert all(end[0] <= N_ITEMS for end in finite)
     assert all(end[2] == "exhausted" for end in infinite if end[0] == N_ITEMS)
+
+
+def test_what_was_run_is_kept_for_as_long_as_the_code_is_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "kept")
+    first, again = (ours.stopped(POOL, WORST, 2, 60) for _ in range(2))
+    assert first == again
+    assert first.n_items == N_ITEMS
+    assert len(list((tmp_path / "kept").rglob("*.json"))) == 1
 
 
 def test_a_late_or_wrong_finding_counts_as_the_whole_pool():
