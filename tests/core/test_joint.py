@@ -23,7 +23,7 @@ from worker.core.prior.hyperparameters import WEAK, Hyperparameters, Scores
 from worker.core.prior.shared import N_POINTS, Given, joined, points, spread_evenly
 from worker.core.questions.comparison import region
 from worker.core.questions.ranking import ranking, set_confidence
-from worker.core.questions.rewards import question_drop
+from worker.core.questions.rewards import estimate_worth, question_drop
 
 N_DRAWN, N_KEPT = 12_000, 300
 
@@ -148,6 +148,28 @@ def test_what_a_label_is_worth_counts_what_it_tells_of_other_groups(small):
         p * expected_error(labelled(b, cell, 0)) + (1 - p) * expected_error(labelled(b, cell, 1))
     )
     assert question_drop(b)[cell] >= own - 1e-12
+
+
+def test_what_a_label_is_worth_counts_what_it_tells_of_the_whole_pool(small):
+    b, share = small.believed, group_share(small.believed)
+    weights, beliefs = np.array([k for k, _ in small.exact]), [of for _, of in small.exact]
+
+    def variance_of_whole(weight, of):
+        means, within = (np.array([numbers(b) for b in of]) for numbers in (mean, variance))
+        return weight @ (within @ share**2 + (means @ share - weight @ means @ share) ** 2)
+
+    now, cells = variance_of_whole(weights, beliefs), np.arange(0, b.group.size, 3)
+    expected = np.full(cells.size, now)
+    for i, cell in enumerate(cells.tolist()):
+        rate = np.array([moments(of).rate[cell] for of in beliefs])
+        for outcome, chance in enumerate((rate, 1 - rate)):
+            told = weights * chance
+            later = [labelled(of, cell, outcome) for of in beliefs]
+            expected[i] -= told.sum() * variance_of_whole(told / told.sum(), later)
+    groups = question_drop(b) / (share @ variance(b))
+    ratio = (estimate_worth(b) - groups)[cells] / (expected / now)
+    assert ratio.min() >= 0.75
+    assert ratio.max() <= 2.0  # most where nearly every answer is right: the rest tells little
 
 
 def test_draws_of_correlated_groups_keep_their_distributions(small):

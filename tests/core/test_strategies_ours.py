@@ -95,7 +95,7 @@ def test_estimating_it_labels_what_lowers_the_squared_error_most():
     assert share == pytest.approx(expected, abs=0.04)
 
 
-@pytest.mark.parametrize("n_labels", [0, SPREAD])
+@pytest.mark.parametrize("n_labels", [0, 2 * SPREAD])
 def test_the_first_labels_of_an_estimate_lie_in_all_strata(n_labels):
     group, size = np.repeat(np.arange(4), 8), np.full(32, 500)
     scores = Scores(np.tile(np.linspace(-1.0, 5.0, 8), 4), np.zeros(32))

@@ -5,11 +5,16 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, group_share, group_size, unlabelled
 from worker.core.posterior.calibration import errors_expected
+from worker.core.posterior.joint import joint_loadings
+from worker.core.posterior.metrics import AFFINE
 from worker.core.posterior.mixing import mixed
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import variance, whole
 
 Floats = NDArray[np.float64]
+
+_LEAST_SPREAD = 1e-6  # of a label, that no division goes astray
+_LEAST = 1e-300  # of a variance
 
 
 def question_drop(b: Belief) -> Floats:
@@ -41,8 +46,40 @@ def _drop_elsewhere(b: Belief, share: Floats) -> Floats | float:
     moved, rate = known.moved, known.rate_moved
     everywhere = ((rate @ (moved.T @ (share[:, None] * moved))) * rate).sum(axis=1)
     here = share[b.group] * (rate * moved[b.group]).sum(axis=1) ** 2
-    spread = np.maximum(known.rate * (1 - known.rate), 1e-6)
+    spread = np.maximum(known.rate * (1 - known.rate), _LEAST_SPREAD)
     return np.where(unlabelled(b) > 0, np.maximum(everywhere - here, 0.0) / spread, 0.0)
+
+
+def estimate_worth(b: Belief) -> Floats:
+    """(C,) what a label in each cell is worth to an estimate of the groups and of the whole pool.
+
+    Both are published: so the share by which the groups' squared error is expected to fall, and
+    that by which the variance of their weighted sum is; to first order the logarithm of the product
+    of both errors. In a plain sum the pool's, which is far smaller, would have no say. Where groups
+    share nothing, or the value is not affine in the right answers, `question_drop`.
+    """
+    drop = question_drop(b)
+    if b.shared is None or b.metric.kind not in AFFINE:
+        return drop
+    return drop / max(squared_error(b), _LEAST) + _share_of_whole(b)
+
+
+def _share_of_whole(b: Belief) -> Floats:
+    """(C,) by what share a label is expected to lower the variance of the groups' weighted sum.
+
+    By Cov(y, sum)^2 / Var(y). What y has in common with its own group's value, says the drop of
+    that; with the others it is what all of them share.
+    """
+    known, share, load = moments(b), group_share(b), joint_loadings(b)
+    moved = -known.moved if b.metric.kind == "bias" else known.moved  # with the right answers
+    here = (known.rate_moved * moved[b.group]).sum(axis=1)
+    elsewhere = known.rate_moved @ (share @ moved) - share[b.group] * here
+    spread = np.maximum(known.rate * (1 - known.rate), _LEAST_SPREAD)
+    together = share[b.group] * np.sqrt(known.drop * spread) + elsewhere
+    weighted = share * np.sqrt(np.nan_to_num(known.variance))
+    own = weighted**2 @ (1 - (load**2).sum(axis=1))
+    total = max(own + ((weighted @ load) ** 2).sum(), _LEAST)
+    return np.where(unlabelled(b) > 0, together**2 / spread / total, 0.0)
 
 
 def squared_error(b: Belief) -> float:
