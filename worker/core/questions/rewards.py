@@ -44,8 +44,8 @@ def _drop_elsewhere(b: Belief, share: Floats) -> Floats | float:
         return 0.0
     known = moments(b)
     moved, rate = known.moved, known.rate_moved
-    everywhere = ((rate @ (moved.T @ (share[:, None] * moved))) * rate).sum(axis=1)
-    here = share[b.group] * (rate * moved[b.group]).sum(axis=1) ** 2
+    everywhere = np.vecdot(rate @ (moved.T @ (share[:, None] * moved)), rate)
+    here = share[b.group] * np.vecdot(rate, moved.take(b.group, axis=0)) ** 2
     spread = np.maximum(known.rate * (1 - known.rate), _LEAST_SPREAD)
     return np.where(unlabelled(b) > 0, np.maximum(everywhere - here, 0.0) / spread, 0.0)
 
@@ -72,7 +72,7 @@ def _share_of_whole(b: Belief) -> Floats:
     """
     known, share, load = moments(b), group_share(b), joint_loadings(b)
     moved = -known.moved if b.metric.kind == "bias" else known.moved  # with the right answers
-    here = (known.rate_moved * moved[b.group]).sum(axis=1)
+    here = np.vecdot(known.rate_moved, moved.take(b.group, axis=0))
     elsewhere = known.rate_moved @ (share @ moved) - share[b.group] * here
     spread = np.maximum(known.rate * (1 - known.rate), _LEAST_SPREAD)
     together = share[b.group] * np.sqrt(known.drop * spread) + elsewhere
