@@ -185,5 +185,5 @@ def mixed(weight: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Float
 
 def centred_means(part: Part, mean: Floats) -> Floats:
     """(c, U) how far each component's mean of the cell's group lies from the group's mean."""
-    centred = mean - np.vecdot(part.weight, mean)[:, None]
+    centred: Floats = mean - np.vecdot(part.weight, mean)[:, None]
     return centred.take(part.of, axis=0)
