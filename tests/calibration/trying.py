@@ -9,7 +9,7 @@ from tests.calibration.rows import Row, row_of
 from tests.calibration.running import gathered, opened, run
 from tests.calibration.ways import WAYS
 
-AT, UNTIL, LONG = (20, 80, 320), 600, 24
+AT, UNTIL, LONG = (20, 80, 320, 1280), 600, 24  # the last count with `--until 1280`
 _MOST_OF_A_POOL = 0.7  # labels, beyond which hardly anything is uncertain any more
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 _TIMES = 5  # as many runs where a row fails
@@ -40,7 +40,7 @@ def rows_of(job: Job) -> list[Row]:
             levels = LEVELS
         if work.rule.confidence is None:
             levels = (0.95,) if work.confidence_sequence is not None else ()
-        most = _MOST_OF_A_POOL * work.n_helpful(work.pool.cell_size)
+        most = min(job.until, _MOST_OF_A_POOL * work.n_helpful(work.pool.cell_size))
         at = tuple(n for n in job.at if n <= most) or job.at[:1]
         found = gathered([run(case, n, at, job.until, levels) for n in range(job.runs)])
     return [row_of(job.way, job.kind, *key, of) for key, of in found.items()]
