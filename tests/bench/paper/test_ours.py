@@ -51,6 +51,9 @@ def test_what_was_run_is_kept_for_as_long_as_the_code_is_the_same(tmp_path, monk
     assert first == again
     assert first.n_items == N_ITEMS
     assert len(list((tmp_path / "kept").rglob("*.json"))) == 1
+    monkeypatch.setattr(ours, "core", lambda: "other code")
+    assert ours.stopped(POOL, WORST, 2, 60) == first
+    assert len(list((tmp_path / "kept").rglob("*.json"))) == 2
 
 
 def test_a_late_or_wrong_finding_counts_as_the_whole_pool():

@@ -242,6 +242,9 @@ def _lowest_between(value: float, slope: float, there: float, slope_there: float
 
     Source:
         Nocedal & Wright, "Numerical Optimization" (2006), equation 3.59, and its bounds.
+
+    >>> round(_lowest_between(0.09, -0.6, 0.49, 1.4), 6)  # of (t - 0.3)^2
+    0.3
     """
     bent = slope + slope_there + 3 * (value - there)
     root = np.sqrt(max(bent**2 - slope * slope_there, 0.0))
