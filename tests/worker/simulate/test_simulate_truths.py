@@ -137,7 +137,7 @@ def test_cells_of_a_group_are_drawn_with_the_same_group_effect(tmp_path):
     cell = cell_of_rows(assessment)
     group = assessment.pool.cell_group
     shares = []
-    for _ in range(400):
+    for _ in range(4000):
         wrong = drawn_from(prior, rng) > 0
         shares.append(np.bincount(cell, wrong) / assessment.pool.cell_size)
     together = np.corrcoef(np.array(shares).T)
