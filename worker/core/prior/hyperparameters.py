@@ -109,9 +109,9 @@ def moves(rate: Floats) -> NDArray[np.bool_]:
 # while labels are few, to be overruled by some tens of them. Means and spreads are those of the
 # eight sets' own fits, rounded and widened, those of a and b until a classifier is still believed
 # that is twice as sure as it says, or that is right where it says that it does not know
-# (`make calibration`, underconfident and 20 Newsgroups). That of the lapse expects .15% of the surest
-# items to be wrong: nine sets have .01 to .35%, and where it expected .4% the whole pool's accuracy
-# was told too low after a thousand labels.
+# (`make calibration`, underconfident and 20 Newsgroups). That of the lapse expects .15% of the
+# surest items to be wrong: nine sets have .01 to .35%, and where it expected .4% the whole pool's
+# accuracy was told too low after a thousand labels.
 WEAK = np.array([[0.0, 2.0], [0.9, 1.0], [0.2, 0.5], [4.0, 1.0], [-1.5, 0.8], [-7.0, 1.0]])
 
 
