@@ -1,9 +1,10 @@
-"""What `assay` labels, and that it is never without chance."""
+"""What `assay` labels, and that decisions are never without chance, estimates even in part."""
 
 from itertools import islice
 
 import numpy as np
 import pytest
+from scipy import special
 
 from tests.core.scored import beliefs, made
 from worker.core.posterior.belief import Belief, group_share, unlabelled
@@ -14,7 +15,7 @@ from worker.core.prior.hyperparameters import Scores
 from worker.core.prior.likelihood import MIXTURE
 from worker.core.questions.question import Question
 from worker.core.questions.rewards import question_drop
-from worker.core.strategies.ours import EXPLORE, SPREAD, assay
+from worker.core.strategies.ours import EVEN, EXPLORE, SPREAD, assay
 
 QUESTIONS = {
     "lowest": Question("identify"),
@@ -22,8 +23,8 @@ QUESTIONS = {
     "all groups": Question("identify", top=4),
     "pair": Question("compare", pairs=((0, 2),)),
     "all pairs": Question("compare"),
-    "estimate": Question("estimate"),
 }
+ESTIMATE = Question("estimate")
 
 
 def belief(size, right, wrong, group=None, **more):
@@ -87,12 +88,31 @@ def test_it_compares_the_pairs_by_how_open_they_are():
 
 
 def test_estimating_it_labels_what_lowers_the_squared_error_most():
-    b = belief([400, 40, 300], [5, 5, 80], [5, 5, 60])
-    share = shares(b, QUESTIONS["estimate"])
-    left = unlabelled(b)
-    expected = EXPLORE * left / left.sum()
-    expected[question_drop(b).argmax()] += 1 - EXPLORE
-    assert share == pytest.approx(expected, abs=0.04)
+    b = belief([300, 400, 40], [5, 12, 5], [5, 0, 5])
+    assert question_drop(b).argmax() == 0
+    assert (b.size / (b.right + b.wrong)).argmax() == 1
+    assert shares(b, ESTIMATE) == pytest.approx([1 - EVEN, EVEN, 0], abs=0.04)
+
+
+def test_no_stratum_of_an_estimate_is_left_to_the_curve():
+    size, share = np.full(32, 500), np.zeros(32)
+    x = np.linspace(-1.0, 8.0, 32)
+    rate = special.expit(x) - 0.1 * (x > 6)
+    scores, rng = Scores(x, np.zeros(32)), np.random.default_rng(5)
+    right, wrong = np.zeros((2, 32), dtype=int)
+    for n in range(960):
+        if n % 120 == 0:
+            found = fit(right, wrong, np.zeros(32, int), scores)
+            prior = prior_of(found.mode, scores, found.covariance)[:2]
+            common = shared_of(found, scores, size, np.zeros(32, int), 1)
+        b = Belief(np.zeros(32, int), size, right, wrong, *prior, 1, mixture=MIXTURE, shared=common)
+        cell = assay(b, ESTIMATE, unlabelled(b), np.zeros(32, int), rng).cell
+        share[cell] += 32 / 960
+        came = rng.random() < rate[cell]
+        right[cell] += came
+        wrong[cell] += not came
+    assert share.max() > 1.5  # and yet most go where they tell most
+    assert share.min() > 0.8 * EVEN
 
 
 @pytest.mark.parametrize("n_labels", [0, 2 * SPREAD])
@@ -108,7 +128,7 @@ def test_the_first_labels_of_an_estimate_lie_in_all_strata(n_labels):
     )  # fmt: skip
     pending, rng = np.zeros(32, int), np.random.default_rng(5)
     for _ in range(24):
-        pending[assay(b, QUESTIONS["estimate"], unlabelled(b) - pending, pending, rng).cell] += 1
+        pending[assay(b, ESTIMATE, unlabelled(b) - pending, pending, rng).cell] += 1
     surest_half = pending.reshape(4, 8)[:, 4:].sum()
     assert surest_half >= 6 if n_labels == 0 else surest_half <= 5
 
@@ -130,7 +150,7 @@ def test_within_the_group_it_labels_the_cell_that_sharpens_most_and_now_and_then
     assert explored == pytest.approx(EXPLORE, abs=0.03)
 
 
-@pytest.mark.parametrize("question", [QUESTIONS["lowest"], QUESTIONS["estimate"]])
+@pytest.mark.parametrize("question", [QUESTIONS["lowest"], ESTIMATE])
 def test_items_already_queued_send_the_next_one_elsewhere(question):
     b = belief([90, 90, 90], [9, 9, 40], [9, 9, 2])
     none, queued = shares(b, question), shares(b, question, pending=[60, 0, 0])

@@ -17,6 +17,10 @@ from worker.report.page import page
 from worker.turn.loop import assess_now
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ALL = {
+    "question": "{task: compare, compare: all}",
+    "stop": "{rope: {}, min_per_group: 50}",
+}
 OPEN = {"strategy": "assay", "prior": "{kind: empirical}", "stop": "{mrr: {confidence: 0.9999}}"}
 
 
@@ -265,25 +269,25 @@ def test_bands_are_there_under_the_guarantee(tmp_path):
     assert found.forecast is None or found.forecast.labels_more is None
 
 
-@pytest.mark.parametrize(("pairs", "is_told"), [("[[dog, cat]]", False), ("all", True)])
-def test_of_the_whole_pool_nothing_is_told_where_some_groups_are_not_compared(
-    tmp_path, pairs, is_told
+@pytest.mark.parametrize(
+    ("asked", "n_labels", "is_told"),
+    [
+        (OPEN, 40, False),
+        (ALL, 40, False),
+        (ALL, N_ITEMS, True),
+        ({"question": "{task: estimate}", "stop": "{rmse: 0.001}"}, 12, True),
+    ],
+)
+def test_the_whole_pool_is_told_by_an_estimate_or_once_all_is_known(
+    tmp_path, asked, n_labels, is_told
 ):
-    one = at_work(tmp_path, 12, question=f"{{task: compare, compare: {pairs}}}", stop="{rope: {}}")
-    found = report_of(one)
+    found = report_of(at_work(tmp_path, n_labels, **asked))
     assert (found.overall is not None) == is_told
     assert ("Whole pool" in page(found)) == is_told
 
 
-@pytest.mark.parametrize(("n_labels", "is_told"), [(39, False), (40, True)])
-def test_of_the_whole_pool_nothing_is_told_by_few_labels_of_the_worst_groups(
-    tmp_path, n_labels, is_told
-):
-    assert (report_of(at_work(tmp_path, n_labels, **OPEN)).overall is not None) == is_told
-
-
 def test_the_overall_value_is_that_of_the_decision(tmp_path):
-    one = at_work(tmp_path, 40, **OPEN)
+    one = at_work(tmp_path, 40, question="{task: estimate}", stop="{rmse: 0.001}")
     _, belief, _ = assess_now(one.work, one.ledger)
     told = report_of(one).overall
     assert (told.mean, told.low, told.high) == pytest.approx(overall(one.work, belief), abs=1e-6)

@@ -77,8 +77,8 @@ class Comparison:
     """Two assessments at one moment; intervals hold 95%.
 
     groups: those with items in both, by name, the greatest fall from A to B first.
-    overall: the groups' values weighted by their shares of each pool; None where the labels of one
-        side tell of some groups only (`worker.findings.evidence.overall`).
+    overall: the groups' values weighted by their shares of each pool; None where one side
+        estimates none (`worker.findings.evidence.overall`).
     """
 
     version: int
@@ -269,7 +269,7 @@ def _remarks(a: Case, b: Case, is_whole: bool) -> tuple[str, ...]:
         found.append("The groups are made in different ways; only their names are the same.")
     if not is_whole:
         found.append(
-            "Too few labels, or none in groups that are not compared: nothing is said of the whole "
-            "pool."
+            "Where groups are looked for or compared, most labels are of a few of them: nothing is "
+            "said of the whole pool."
         )
     return tuple(found)

@@ -19,9 +19,14 @@ from worker.core.strategies.picking import (
     choice,
 )
 
-# How often any item of the chosen group (of the pool, to estimate) is labelled, and not the one
-# that tells most under the model: so that the model is tried where it feels sure.
+# How often any item of the chosen group is labelled, and not the one that tells most under the
+# model: so that the model is tried where it feels sure.
 EXPLORE = 0.1
+# As often a label of an estimate goes where labels are too few to lie as items do. The others lie
+# where the scores' curve is learnt fastest: of a classifier that is off only when it is surest the
+# pool's accuracy was told too high, its 95% interval held in .15 of 60 runs after 1,280 labels. On
+# four real pools errors are .96 (pool) and 1.00 (groups) times those with a tenth of random items.
+EVEN = 1 / 3
 # To estimate groups that share something: so many labels lie as an estimate of the whole pool asks
 # for. Until what is shared is known, how far a label moves it is not: without, the superclasses of
 # CIFAR-100 were off by .069 after 40 labels, and by .052 with it; twice as many, by .061.
@@ -36,7 +41,8 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
     (`estimate_worth`), but the first ones (`SPREAD`), and all for the ECE of a pool, of the cell
     that is due; of a measure the item whose votes lower the variance of its mean over the pool
     most, and so narrow its interval most (every item costs the votes that the plan asks for). All
-    of it with a little chance (`EXPLORE`); pending items count as expected outcomes.
+    of it but for a few labels that go elsewhere (`EXPLORE`, `EVEN`); pending items count as
+    expected outcomes.
 
     Source:
         Variance drops as in Ji, Logan, Smyth & Steyvers (AAAI 2021), Table 1, here for finite
@@ -47,7 +53,7 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
         return _best(belief, belief.soft_labels.drops(pending), left, rng)
     expected = with_pending(belief, pending)
     if question.task == "estimate":
-        return _best(belief, _estimating(expected, rng), left, rng)
+        return _most(belief, _estimating(expected, rng), left, rng)
     known = moments(expected)
     worth = known.drop * telling(expected, known, question, rng)[belief.group]
     group = belief.group[argmax(np.where(left > 0, worth, -np.inf), rng)]
@@ -58,6 +64,11 @@ def _best(belief: Belief, worth: Floats, near: Ints, rng: Rng) -> Choice:
     """The cell of most worth, or now and then that of any item, among the items `near` (C,)."""
     if rng.random() < EXPLORE:
         return choice(belief, any_item(near, rng), explored=1)
+    return _most(belief, worth, near, rng)
+
+
+def _most(belief: Belief, worth: Floats, near: Ints, rng: Rng) -> Choice:
+    """The cell of most worth among the items `near` (C,)."""
     cell = argmax(np.where(near > 0, worth, -np.inf), rng)
     return choice(belief, cell, worth=worth[cell])
 
@@ -70,7 +81,7 @@ def _estimating(expected: Belief, rng: Rng) -> Floats:
     is off in another way the ECE was then wrong by up to twice what was said, and where it is such
     a curve the error was no smaller.
     """
-    if expected.metric.kind == "ece" and expected.metric.pooled:
+    if (expected.metric.kind == "ece" and expected.metric.pooled) or rng.random() < EVEN:
         return _due(expected, expected.size, rng)
     n_labels = expected.right.sum() + expected.wrong.sum()
     if expected.shared is not None and n_labels < SPREAD:
