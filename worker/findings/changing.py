@@ -16,7 +16,7 @@ from worker.core.posterior.belief import Belief, group_labelled, group_size
 from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.mixing import likeliest
 from worker.core.posterior.moments import moments
-from worker.core.posterior.summary import interval, mean, whole
+from worker.core.posterior.summary import interval, mean
 from worker.findings.changing_words import sentences
 from worker.findings.continuation import (
     Continuation,
@@ -26,6 +26,7 @@ from worker.findings.continuation import (
     rounded,
     three,
 )
+from worker.findings.evidence import overall, tells_whole
 from worker.pool.since import Since
 from worker.store.tally import read_tally_key
 
@@ -56,7 +57,7 @@ def _worked_out(
 ) -> Continuation:
     told = changed_since(work, belief)
     groups = tuple(_groups(work, since, belief, told))
-    pool = _whole(since, belief, told)
+    pool = _whole(work, since, belief, told)
     changed = tuple(group.name for group in groups if group.is_changed)
     shift = _shift(work, tally)
     inputs = since.inputs
@@ -130,24 +131,25 @@ def _groups(work: Assessment, since: Since, belief: Belief, told: Change) -> Ite
         )
 
 
-def _whole(since: Since, belief: Belief, told: Change) -> ThenAndNow:
+def _whole(work: Assessment, since: Since, belief: Belief, told: Change) -> ThenAndNow:
     n = int((belief.right + belief.wrong).sum())
+    is_told = n > 0 and tells_whole(work, belief)
     share, below, within, above = believed_share(likeliest(belief)), *told.whole
     weight = np.bincount(belief.group, belief.size, belief.n_groups)
     return ThenAndNow(
         name="whole pool",
         **three("then", since.overall),
-        **three("now", whole(belief)),
+        **three("now", overall(work, belief)),
         labels_then=since.labels,
         labels_now=n,
         share_then=None,
-        **difference_of(told.whole_difference if n else None),
-        p=rounded(told.whole_p) if n else None,
-        lower=rounded(below) if n else None,
-        about_equal=rounded(within) if n else None,
-        higher=rounded(above) if n else None,
+        **difference_of(told.whole_difference if is_told else None),
+        p=rounded(told.whole_p) if is_told else None,
+        lower=rounded(below) if is_told else None,
+        about_equal=rounded(within) if is_told else None,
+        higher=rounded(above) if is_told else None,
         believed=rounded(float(weight @ share / max(1.0, weight.sum()))),
-        is_changed=told.whole_changed,
+        is_changed=is_told and told.whole_changed,
     )
 
 
