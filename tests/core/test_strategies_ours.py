@@ -11,7 +11,7 @@ from worker.core.posterior.belief import Belief, group_share, unlabelled
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
 from worker.core.prior.empirical import fit, prior_of, shared_of
-from worker.core.prior.hyperparameters import Scores
+from worker.core.prior.hyperparameters import Scores, unfitted
 from worker.core.prior.likelihood import MIXTURE
 from worker.core.questions.question import Question
 from worker.core.questions.rewards import question_drop
@@ -94,6 +94,17 @@ def test_estimating_it_labels_what_lowers_the_squared_error_most():
     assert shares(b, ESTIMATE) == pytest.approx([1 - EVEN, EVEN, 0], abs=0.04)
 
 
+def test_the_first_label_of_an_estimate_is_any_items_however_many_strata_there_are():
+    size = np.tile([10, 30], 400)
+    none, each, fit = np.zeros(800, int), np.arange(800), unfitted()
+    scores = Scores(np.full(800, 2.0), np.zeros(800))
+    b = Belief(
+        each, size, none, none, *prior_of(fit.mode, scores, fit.covariance)[:2], 800,
+        mixture=MIXTURE, shared=shared_of(fit, scores, size, each, 800),
+    )  # fmt: skip
+    assert shares(b, ESTIMATE, n=1000)[1::2].sum() == pytest.approx(0.75, abs=0.05)
+
+
 def test_no_stratum_of_an_estimate_is_left_to_the_curve():
     size, share = np.full(32, 500), np.zeros(32)
     x = np.linspace(-1.0, 8.0, 32)
@@ -129,8 +140,9 @@ def test_the_first_labels_of_an_estimate_lie_in_all_strata(n_labels):
     pending, rng = np.zeros(32, int), np.random.default_rng(5)
     for _ in range(24):
         pending[assay(b, ESTIMATE, unlabelled(b) - pending, pending, rng).cell] += 1
-    surest_half = pending.reshape(4, 8)[:, 4:].sum()
-    assert surest_half >= 6 if n_labels == 0 else surest_half <= 5
+    by_score = pending.reshape(4, 8).sum(axis=0)
+    assert by_score.min() >= 1 if n_labels == 0 else by_score.max() >= 10
+    assert n_labels > 0 or by_score.max() <= 7
 
 
 def test_labels_for_the_ece_of_a_pool_lie_as_its_items_do_and_not_at_the_ends_of_its_curve():

@@ -99,6 +99,6 @@ def _due(expected: Belief, weight: Floats | Ints, rng: Rng) -> Floats:
         sum over strata Neyman, "On the two different aspects of the representative method" (1934):
         by size and standard deviation.
     """
-    offset = rng.uniform(0.01, 1.0, weight.size)
+    offset = 1.0 - rng.random(weight.size)  # down to 0: of many cells the first is any item's
     due: Floats = weight / (expected.right + expected.wrong + offset)
     return due
