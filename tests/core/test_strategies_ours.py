@@ -91,7 +91,7 @@ def test_estimating_it_labels_what_lowers_the_squared_error_most():
     b = belief([300, 400, 40], [5, 12, 5], [5, 0, 5])
     assert question_drop(b).argmax() == 0
     assert (b.size / (b.right + b.wrong)).argmax() == 1
-    assert shares(b, ESTIMATE) == pytest.approx([1 - EVEN, EVEN, 0], abs=0.04)
+    assert shares(b, ESTIMATE, n=4000) == pytest.approx([1 - EVEN, EVEN, 0], abs=0.03)
 
 
 def test_the_first_label_of_an_estimate_is_any_items_however_many_strata_there_are():
@@ -138,11 +138,11 @@ def test_the_first_labels_of_an_estimate_lie_in_all_strata(n_labels):
         mixture=MIXTURE, shared=shared_of(found, scores, size, group, 4),
     )  # fmt: skip
     pending, rng = np.zeros(32, int), np.random.default_rng(5)
-    for _ in range(24):
+    for _ in range(24 + 2 * n_labels):
         pending[assay(b, ESTIMATE, unlabelled(b) - pending, pending, rng).cell] += 1
     by_score = pending.reshape(4, 8).sum(axis=0)
-    assert by_score.min() >= 1 if n_labels == 0 else by_score.max() >= 10
-    assert n_labels > 0 or by_score.max() <= 7
+    assert by_score.min() >= 1 if n_labels == 0 else by_score.max() >= 104 / 3
+    assert n_labels > 0 or by_score.max() <= 24 / 3
 
 
 def test_labels_for_the_ece_of_a_pool_lie_as_its_items_do_and_not_at_the_ends_of_its_curve():
