@@ -40,7 +40,11 @@ PARTS: dict[str, dict[str, Any]] = {
     "identify, uniform": {"prior": "{kind: uniform}", "strategy": "thompson", "stop": OPEN},
     "identify, any time": {"stop": "{guarantee: anytime}"},
     "identify, infinite": {"stop": f"{OPEN}\npopulation: infinite"},
-    "parents": {"groups": "[region, predicted_class], parents: region", "stop": OPEN},
+    "parents": {
+        "question": "{task: estimate}",
+        "groups": "[region, predicted_class], parents: region",
+        "stop": "{rmse: 0.0001}",
+    },
     "stopped": {"stop": "{looks: 1, mrr: {confidence: 0.5}}"},
     "estimate": {"question": "{task: estimate}", "stop": "{rmse: 0.2}"},
     "compare": {

@@ -65,7 +65,7 @@ def of_report(seen: Revealed) -> dict[str, Held]:
             ("parent's reliability bin", ("reliability bin", "reliability curve")),
             ("parent's ECE", ("ECE over bins", "ECE over the curve")),
         ):
-            parts = [curve[key] for curve in curves for key in of]
+            parts = [curve[key] for curve in curves for key in of if key in curve]
             if parts:
                 found[name] = Held(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     if apart is not None and seen.truth is not None and seen.truth.new is not None:
@@ -76,20 +76,23 @@ def of_report(seen: Revealed) -> dict[str, Held]:
 
 
 def _of_curve(now: Reliability, then: Reliability) -> dict[str, Held]:
-    assert now.curve_ece is not None, "there is a curve where there are bins"
-    assert then.curve_ece is not None, "there is a curve where there are bins"
     bins = zip(now.bins, then.bins, strict=True)
     points = zip(now.curve, then.curve, strict=True)
-    return {
+    found = {
         "reliability bin": _held(
             (Interval(a.accuracy, a.low, a.high), b.accuracy) for a, b in bins
         ),
         "reliability curve": _held(
             (Interval(a.accuracy, a.low, a.high), b.accuracy) for a, b in points
         ),
-        "ECE over bins": _held([(now.ece, then.ece.mean)]),
-        "ECE over the curve": _held([(now.curve_ece, then.curve_ece.mean)]),
     }
+    for name, a, b in (
+        ("ECE over bins", now.ece, then.ece),
+        ("ECE over the curve", now.curve_ece, then.curve_ece),
+    ):
+        if a is not None and b is not None:
+            found[name] = _held([(a, b.mean)])
+    return found
 
 
 def _held(pairs: Iterator[tuple[Interval, float]] | Sequence[tuple[Interval, float]]) -> Held:

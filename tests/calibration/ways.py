@@ -38,6 +38,8 @@ _COMPARED = tuple(kind for kind in MADE if kind != "f few items")
 _TEN = (*MADE, "g svhn")
 IDENTIFY, ESTIMATE = {"task": "identify"}, {"task": "estimate"}
 RMSE = {"rmse": 0.05}
+_PARENTS = {"groups": ["site", "predicted_class"], "parents": "site"}
+_OF_PARENTS = ("b sites", "b one rate", "d overconfident", "d surest off", "f one-sided")
 
 WAYS = (
     Way("identify", {"question": IDENTIFY}, has_report=True),
@@ -53,7 +55,7 @@ WAYS = (
     Way("identify, any time", {"question": IDENTIFY, "stop": {"guarantee": "anytime"}}, _TEN),
     Way("identify, list of two", {"question": IDENTIFY | {"shortlist": 2}}, _TEN),
     Way("identify 3 highest", {"question": IDENTIFY | {"which": "highest", "top": 3}}, _TEN),
-    Way("estimate", {"question": ESTIMATE, "stop": RMSE}),
+    Way("estimate", {"question": ESTIMATE, "stop": RMSE}, has_report=True),
     Way(
         "estimate, any time",
         {"question": ESTIMATE, "stop": {"width": 0.2, "guarantee": "anytime"}},
@@ -95,10 +97,11 @@ WAYS = (
         has_probabilities=True,
     ),
     Way("sites", {"question": IDENTIFY, "pool": {"groups": "site"}}, _TEN),
+    Way("parents", {"question": IDENTIFY, "pool": _PARENTS}, _OF_PARENTS),
     Way(
-        "parents",
-        {"question": IDENTIFY, "pool": {"groups": ["site", "predicted_class"], "parents": "site"}},
-        ("b sites", "b one rate", "d overconfident"),
+        "estimate, parents",
+        {"question": ESTIMATE, "stop": RMSE, "pool": _PARENTS},
+        _OF_PARENTS,
         has_report=True,
     ),
     Way(

@@ -120,12 +120,12 @@ class CurvePoint:
 class Reliability:
     """Scores against accuracies, and the pool's expected calibration error.
 
-    ece: over the bins. curve: smooth, ascending scores; curve_ece: the mean distance of score and
-    curve over all items of the pool.
+    curve: smooth, ascending scores. ece: over the bins; curve_ece: the mean distance of score and
+    curve over all items; None where labels do not tell of all items (`evidence.tells_whole`).
     """
 
     bins: tuple[Bin, ...]
-    ece: Interval
+    ece: Interval | None
     curve: tuple[CurvePoint, ...] = ()
     curve_ece: Interval | None = None
 

@@ -53,7 +53,7 @@ def parents_table(report: Report) -> Table:
         Column("95% to", "parents.{0}.accuracy.high", "value"),
         Column("Items", "parents.{0}.items", "count"),
         Column("Labelled", "parents.{0}.labelled", "count"),
-        *(ece if all(one.reliability is not None for one in report.parents) else ()),
+        *(ece if all(one.reliability and one.reliability.ece for one in report.parents) else ()),
     )
     order = sorted(range(len(report.parents)), key=lambda p: report.parents[p].accuracy.mean)
     caption = f"Accuracy of every {report.parents_are or 'parent'}, the lowest first"

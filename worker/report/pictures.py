@@ -108,13 +108,15 @@ def against_scores(reliability: Reliability, name: str, title: str) -> Picture:
     on.labelled(axes, y="accuracy, with its 95% interval")
     on.labelled(below, x="score of the classifier", y="items (grey), labelled ones (blue)")
     ece = reliability.ece
-    said = f"{value(ece.mean)} ({value(ece.low)} to {value(ece.high)})"
     worst = max(bins, key=lambda one: abs(one.accuracy - one.score), default=None)
-    alt = f"Accuracy against score in {len(bins)} bins. Expected calibration error {said}." + (
+    alt = f"Accuracy against score in {len(bins)} bins." + (
         f" Farthest off: score {value(worst.score)}, accuracy {value(worst.accuracy)}."
         if worst
         else ""
     )
+    if ece is not None:
+        said = f"{value(ece.mean)} ({value(ece.low)} to {value(ece.high)})"
+        alt += f" Expected calibration error {said}."
     if reliability.curve_ece is not None:
         alt += f" Over the smooth curve the error is {value(reliability.curve_ece.mean)}."
     return on.printed(sheet, name, title, alt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.marginals import narrowest
 from worker.core.reliability.curve import ScoreGrid, curve_of, right_answers, score_grid
+from worker.findings.evidence import tells_whole
 from worker.findings.item_classes import Answered, answered
 from worker.plan.group_spec import GroupBy, group_factors
 from worker.pool.groups import equal_mass_thresholds
@@ -30,13 +32,28 @@ def reliability(
     """Ten bins of equal width (or the plan's own), the smooth curve, and the pool's ECE over each.
 
     Always of the pool's items, also if the plan's population is infinite. None if the classifier
-    gives no scores, or no answer is right.
+    gives no scores, or no answer is right. Where labels do not tell of the whole pool without ECE,
+    and None where its groups have parents: the curve's interval held in .52 of 20 runs (identify,
+    parents, one-sided groups).
     """
-    if not work.pool.has_scores or belief.soft_labels is not None or work.pool.models is not None:
+    pool, is_whole = work.pool, tells_whole(work, belief)
+    if not pool.has_scores or belief.soft_labels is not None or pool.models is not None:
         return None
-    group = np.repeat(work.pool.cell_group, work.pool.cell_size)
-    score = work.pool.score.astype(np.float64)
-    return against_scores(score, group, inner_bounds(work), answered(work, tally, records))
+    if pool.parents is not None and not is_whole:
+        return None
+    group = np.repeat(pool.cell_group, pool.cell_size)
+    score = pool.score.astype(np.float64)
+    found = against_scores(score, group, inner_bounds(work), answered(work, tally, records))
+    return found if is_whole else without_ece(found)
+
+
+def without_ece(found: Reliability) -> Reliability:
+    """The same bins and curve: these say where they were hardly tried, the sum over them does not.
+
+    Of labels for a decision the ECE's 95% interval held in .75 of 40 runs (`make calibration`,
+    identify, surest off), while the bins' held in .95 and more.
+    """
+    return replace(found, ece=None, curve_ece=None)
 
 
 def against_scores(score: Floats, group: Ints, inner: Floats, known: Answered) -> Reliability:
