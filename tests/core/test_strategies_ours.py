@@ -138,7 +138,7 @@ def test_the_first_labels_of_an_estimate_lie_in_all_strata(n_labels):
         mixture=MIXTURE, shared=shared_of(found, scores, size, group, 4),
     )  # fmt: skip
     pending, rng = np.zeros(32, int), np.random.default_rng(5)
-    for _ in range(24 + n_labels):
+    for _ in range(24 + 2 * n_labels):
         pending[assay(b, ESTIMATE, unlabelled(b) - pending, pending, rng).cell] += 1
     by_score = pending.reshape(4, 8).sum(axis=0)
     assert by_score.min() >= 1 if n_labels == 0 else by_score.max() >= 104 / 3
