@@ -76,6 +76,7 @@ WAYS = (
             "pool": {"groups": "score_bin(10)"},
         },
         tuple(kind for kind in (*MADE, *REAL) if kind != "f few items"),
+        has_report=True,
     ),
     Way("ECE of classes", {"question": IDENTIFY | {"metric": "ece"}}, _TEN),
     Way(

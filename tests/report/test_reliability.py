@@ -5,8 +5,9 @@ import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS
+from worker.findings.item_classes import answered
 from worker.report.contents import Reliability
-from worker.report.reliability import reliability
+from worker.report.reliability import against_scores, inner_bounds, reliability
 from worker.store.records import load
 from worker.turn.loop import assess_now
 
@@ -27,6 +28,14 @@ def curve_of(one: AtWork) -> Reliability:
     )
     assert found is not None
     return found
+
+
+def all_that_labels_tell(one: AtWork) -> Reliability:
+    """With the ECE, of which a report speaks where it is asked for."""
+    pool, tally = one.work.pool, one.ledger.state().tally
+    known = answered(one.work, tally, [load(text) for text in one.ledger.every_record()])
+    group, score = np.repeat(pool.cell_group, pool.cell_size), pool.score.astype(float)
+    return against_scores(score, group, inner_bounds(one.work), known)
 
 
 def true_curve(one: AtWork) -> tuple[np.ndarray, np.ndarray, float]:
@@ -59,17 +68,26 @@ def test_once_all_is_labelled_it_is_the_true_one(tmp_path):
 
 def test_before_that_its_intervals_hold_the_truth(tmp_path):
     one = at_work(tmp_path, 60, strategy="random", **ESTIMATE)
-    found = curve_of(one)
+    found = all_that_labels_tell(one)
     _, accuracy, ece = true_curve(one)
     inside = [b.low <= true <= b.high for b, true in zip(found.bins, accuracy, strict=True)]
     # one unlucky sample shifts neighbouring bins together; how often is for tests/core/test_curve
     assert sum(inside) >= len(inside) / 2
+    assert found.ece is not None
     assert found.ece.low <= ece <= found.ece.high
     assert all(p.low <= p.accuracy <= p.high for p in found.curve)
     assert found.curve_ece is not None
     assert found.curve_ece.low <= found.curve_ece.mean <= found.curve_ece.high
     assert sum(b.items for b in found.bins) == N_ITEMS
     assert sum(b.labelled for b in found.bins) == 60
+
+
+def test_without_all_labels_the_ece_is_told_only_where_it_is_asked_for(tmp_path):
+    found = curve_of(at_work(tmp_path, 60, **ESTIMATE))
+    assert found.bins
+    assert found.curve
+    assert found.ece is None
+    assert found.curve_ece is None
 
 
 def test_the_bins_are_the_plans_own_where_it_names_some(tmp_path):

@@ -126,8 +126,13 @@ def tells_whole(assessment: Assessment, belief: Belief) -> bool:
     if assessment.several is not None:
         return bool(assessment.several.asked)
     if assessment.question.task in ("identify", "compare"):
-        return bool((group_labelled(belief) == group_size(belief)).all())
+        return known_whole(belief)
     return True
+
+
+def known_whole(belief: Belief) -> bool:
+    """Whether everything is labelled."""
+    return bool((group_labelled(belief) == group_size(belief)).all())
 
 
 def overall(assessment: Assessment, belief: Belief) -> tuple[float, float, float] | None:

@@ -121,7 +121,7 @@ class Reliability:
     """Scores against accuracies, and the pool's expected calibration error.
 
     curve: smooth, ascending scores. ece: over the bins; curve_ece: the mean distance of score and
-    curve over all items; None where labels do not tell of all items (`evidence.tells_whole`).
+    curve over all items; None where labels do not tell it (`worker.report.reliability`).
     """
 
     bins: tuple[Bin, ...]
