@@ -273,6 +273,7 @@ def test_bands_are_there_under_the_guarantee(tmp_path):
     ("asked", "n_labels", "is_told"),
     [
         (OPEN, 40, False),
+        ({"question": "{task: compare, compare: [[dog, cat]]}", "stop": "{rope: {}}"}, 12, False),
         (ALL, 40, False),
         (ALL, N_ITEMS, True),
         ({"question": "{task: estimate}", "stop": "{rmse: 0.001}"}, 12, True),

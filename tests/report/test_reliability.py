@@ -31,7 +31,7 @@ def curve_of(one: AtWork) -> Reliability:
 
 
 def all_that_labels_tell(one: AtWork) -> Reliability:
-    """With the ECE, of which a report speaks where it is asked for."""
+    """With the ECE, of which a report says nothing yet."""
     pool, tally = one.work.pool, one.ledger.state().tally
     known = answered(one.work, tally, [load(text) for text in one.ledger.every_record()])
     group, score = np.repeat(pool.cell_group, pool.cell_size), pool.score.astype(float)
@@ -82,8 +82,9 @@ def test_before_that_its_intervals_hold_the_truth(tmp_path):
     assert sum(b.labelled for b in found.bins) == 60
 
 
-def test_without_all_labels_the_ece_is_told_only_where_it_is_asked_for(tmp_path):
-    found = curve_of(at_work(tmp_path, 60, **ESTIMATE))
+@pytest.mark.parametrize("asked", [{}, {"question": "{task: identify}", "stop": "{mrr: {}}"}])
+def test_until_all_is_labelled_the_bins_are_told_but_no_second_ece(tmp_path, asked):
+    found = curve_of(at_work(tmp_path, 15, **ESTIMATE | asked))
     assert found.bins
     assert found.curve
     assert found.ece is None

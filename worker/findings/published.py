@@ -96,10 +96,6 @@ PUBLISHED: tuple[Published, ...] = (
         "report", "reliability.bins[].{accuracy,low,high}", "reliability bin"),
     _of("accuracy at a score", "interval",
         "report", "reliability.curve[].{accuracy,low,high}", "reliability curve"),
-    _of("the pool's ECE over its bins", "interval",
-        "report", "reliability.ece.{mean,low,high}", "ECE over bins"),
-    _of("the pool's mean distance of score and smooth curve", "interval",
-        "report", "reliability.curve_ece.{mean,low,high}", "ECE over the curve"),
     _of("the accuracy of a parent of groups", "interval",
         "report", "parents[].accuracy.{mean,low,high}", "parent's accuracy"),
     _of("a parent's own reliability, by bins", "interval",
@@ -202,6 +198,7 @@ EXACT: tuple[tuple[str, str], ...] = (
     ("report", "items.* n_rejected"),
     ("report", "forecast.pace_per_hour"),
     ("report", "reliability.bins[].{score,items,labelled} reliability.curve[].score"),
+    ("report", "reliability.{ece,curve_ece}.{mean,low,high}"),  # once all is labelled
     ("report", "parents[].{items,labelled} parents[].groups[]"),
     ("report", "parents[].reliability.bins[].{score,items,labelled}"),
     ("report", "parents[].reliability.curve[].score"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -50,22 +51,29 @@ def test_it_prints_json_and_nothing_else(assay, tmp_path):
         assert result["cpu_s_per_run"] > 0
 
 
-def test_it_says_how_much_of_what_would_be_published_is_true(assay, tmp_path):
-    plan = write_plan(tmp_path, stop="{mrr: {}, looks: 3}")
+@pytest.mark.parametrize(
+    ("question", "stop", "of_the_pool"),
+    [("{task: identify}", "{mrr: {}, looks: 3}", []), ("{task: estimate}", "{rmse: 0.05}", [1])],
+)
+def test_it_says_how_much_of_what_would_be_published_is_true(
+    assay, tmp_path, question, stop, of_the_pool
+):
+    plan = write_plan(tmp_path, question=question, stop=stop)
     asked = ("--truth", "truth", "--strategies", "assay", "--runs", 4, "--at", "20,40,50")
     done = assay("simulate", plan, *asked, "--processes", 1, "--json")
     assert done.exit_code == 0, done.stderr
 
     (result,) = json.loads(done.stdout)["results"]
     found = {(row["what"], row["labels"]): row for row in result["held"]}
-    assert not any(what == "overall interval" for what, _ in found)  # nobody estimates it
-    for what in ("group interval", "rank interval"):
-        for labels in (20, 40, 50, None):  # None: at the stop
-            row = found[what, labels]
+    wanted = {"group interval": [3], "rank interval": [3], "overall interval": of_the_pool}
+    for what, each in wanted.items():  # how many of them a run publishes
+        rows = [found[key] for key in ((what, n) for n in (20, 40, 50, None)) if key in found]
+        assert len(rows) == 4 * len(each)  # None: at the stop
+        for row, n in product(rows, each):
             assert row["said"] == pytest.approx(0.95)
             assert 0 <= row["came"] <= 1
             assert row["runs"] == 4
-            assert row["n"] == 4 * 3
+            assert row["n"] == 4 * n
     shown = assay("simulate", plan, *asked, "--processes", 1).stdout
     assert "would publish (said)" in shown
     assert re.search(r"group interval +[01]\.\d\d \(0\.95\)", shown)

@@ -39,9 +39,9 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
     Estimate: the one that lowers the squared errors of the groups and of the whole pool most
     (`estimate_worth`), but the first ones (`SPREAD`), and all for the ECE of a pool, of the cell
     that is due; of a measure the item whose votes lower the variance of its mean over the pool
-    most, and so narrow its interval most (every item costs the votes that the plan asks for). All
-    of it but for a few labels that go elsewhere (`EXPLORE`, `EVEN`); pending items count as
-    expected outcomes.
+    most, and so narrow its interval most (every item costs the votes that the plan asks for). A
+    label for a decision is now and then one of any item (`EXPLORE`), every other one of an estimate
+    lies as items do (`EVEN`); pending items count as expected outcomes.
 
     Source:
         Variance drops as in Ji, Logan, Smyth & Steyvers (AAAI 2021), Table 1, here for finite
@@ -73,7 +73,7 @@ def _most(belief: Belief, worth: Floats, near: Ints, rng: Rng) -> Choice:
 
 
 def _estimating(expected: Belief, rng: Rng) -> Floats:
-    """(C,) what a label in each cell is worth to an estimate.
+    """(C,) what a label in each cell is worth to an estimate, or how much the cell is due.
 
     The ECE of a pool: labels lie as items do. Its prior knows calibration as a curve, and would
     have nine of ten labels at the curve's ends, from where the rest follows. Where the classifier
