@@ -41,7 +41,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "identify, any time": {"stop": "{guarantee: anytime}"},
     "identify, infinite": {"stop": f"{OPEN}\npopulation: infinite"},
     "parents": {
-        "question": "{task: estimate}",
+        "question": "{task: estimate, level: parents}",
         "groups": "[region, predicted_class], parents: region",
         "stop": "{rmse: 0.0001}",
     },

@@ -182,6 +182,8 @@ def run(
         for (name, count), of in found.items()
     ]
     told += _forecasts(foreseen, logs.get(_USUAL), n)
+    if work.rule.confidence is None and work.confidence_sequence is None:
+        return told  # an error or a width that is small enough is no claim
     for level, log in logs.items():
         stop = log.stop
         if stop is not None and stop.is_conclusive and stop.reason == "answered":

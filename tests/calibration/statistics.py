@@ -19,7 +19,7 @@ from worker.store.tally import tally_key
 
 NAMES = frozenset({
     *STATISTICS, "claim", "forecast", "reliability bin", "reliability curve", "ECE over bins",
-    "ECE over the curve", "parent's accuracy", "parent's reliability bin", "parent's ECE",
+    "ECE over the curve", "parent's reliability bin", "parent's ECE",
     "sd between parents", "further parent",
 })  # fmt: skip
 _ROUNDED = 1.5e-6
@@ -55,7 +55,6 @@ def of_report(seen: Revealed) -> dict[str, Held]:
     then_above, _ = families(work, seen.belief, *every)
     if now_above:
         pairs = list(zip(now_above, then_above, strict=True))
-        found["parent's accuracy"] = _held((a.accuracy, b.accuracy.mean) for a, b in pairs)
         curves = [
             _of_curve(a.reliability, b.reliability)
             for a, b in pairs

@@ -39,7 +39,7 @@ def rows_of(job: Job) -> list[Row]:
         if job.kind[0] in "ag" and work.confidence_sequence is None:
             levels = LEVELS
         if work.rule.confidence is None:
-            levels = (0.95,) if work.confidence_sequence is not None else ()
+            levels = (0.95,)
         most = min(job.until, _MOST_OF_A_POOL * work.n_helpful(work.pool.cell_size))
         at = tuple(n for n in job.at if n <= most) or job.at[:1]
         found = gathered([run(case, n, at, job.until, levels) for n in range(job.runs)])

@@ -99,9 +99,16 @@ WAYS = (
     ),
     Way("sites", {"question": IDENTIFY, "pool": {"groups": "site"}}, _TEN),
     Way("parents", {"question": IDENTIFY, "pool": _PARENTS}, _OF_PARENTS),
+    Way("estimate, parents", {"question": ESTIMATE, "stop": RMSE, "pool": _PARENTS}, _OF_PARENTS),
     Way(
-        "estimate, parents",
-        {"question": ESTIMATE, "stop": RMSE, "pool": _PARENTS},
+        "worst parent",
+        {"question": IDENTIFY | {"level": "parents"}, "pool": _PARENTS},
+        _OF_PARENTS,
+        has_report=True,
+    ),
+    Way(
+        "estimate of parents",
+        {"question": ESTIMATE | {"level": "parents"}, "stop": RMSE, "pool": _PARENTS},
         _OF_PARENTS,
         has_report=True,
     ),

@@ -1,9 +1,12 @@
 """How many labels more: a rule of thumb that must at least point the right way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from worker.core.posterior.belief import Belief
+from worker.core.posterior.metrics import Metric
 from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.foreseeing import labels_missing
 from worker.core.stopping.rule import Verdict, decide
@@ -51,6 +54,15 @@ def test_two_groups_need_about_what_a_known_truth_needs():
     assert middle(b) == pytest.approx(needed, rel=0.05)
 
 
+def test_a_bias_takes_as_many_labels_as_the_accuracy_that_it_is_of():
+    b = belief([80, 85, 95], [20, 15, 5])
+    score = np.full(3, 0.9)
+    biased = replace(b, metric=Metric("bias", score=score))
+    assert middle(biased, Question("identify", which="highest")) == pytest.approx(
+        middle(b), rel=0.05
+    )
+
+
 def test_no_more_than_there_are():
     b = belief([10, 10], [10, 10], 50)
     found = labels_missing(b, LOWEST, RULE, asked(b))
@@ -62,13 +74,13 @@ def test_an_error_shrinks_with_the_square_root_of_the_labels():
     rule = StopRule("rmse", 0.01, None, None, 0)
     b = belief([50, 50], [50, 50])
     now = asked(b, Question("estimate"), rule)
-    more, *_ = labels_missing(b, Question("estimate"), rule, now) or (0.0,)
+    low, more, high = labels_missing(b, Question("estimate"), rule, now) or (0.0, 0.0, 0.0)
     assert more == pytest.approx(200 * ((now.value / 0.01) ** 2 - 1))
+    assert low < more < high
 
 
-def test_pairs_close_to_epsilon_take_more_labels():
+def test_of_comparisons_nothing_is_foreseen():
     question = Question("compare", pairs=((0, 1),), epsilon=0.05)
     rule = StopRule("rope", 0.05, 0.95, None, 0)
-    near = middle(belief([70, 76], [30, 24]), question, rule)
-    far = middle(belief([50, 80], [50, 20]), question, rule)
-    assert near > 2 * far
+    b = belief([70, 76], [30, 24])
+    assert labels_missing(b, question, rule, asked(b, question, rule)) is None

@@ -97,7 +97,7 @@ PUBLISHED: tuple[Published, ...] = (
     _of("accuracy at a score", "interval",
         "report", "reliability.curve[].{accuracy,low,high}", "reliability curve"),
     _of("the accuracy of a parent of groups", "interval",
-        "report", "parents[].accuracy.{mean,low,high}", "parent's accuracy"),
+        "report", "parents[].accuracy.{mean,low,high}", "group interval"),
     _of("a parent's own reliability, by bins", "interval",
         "report", "parents[].reliability.bins[].{accuracy,low,high}", "parent's reliability bin"),
     _of("a parent's own reliability, as a curve", "interval",
@@ -199,7 +199,7 @@ EXACT: tuple[tuple[str, str], ...] = (
     ("report", "forecast.pace_per_hour"),
     ("report", "reliability.bins[].{score,items,labelled} reliability.curve[].score"),
     ("report", "reliability.{ece,curve_ece}.{mean,low,high}"),  # once all is labelled
-    ("report", "parents[].{items,labelled} parents[].groups[]"),
+    ("report", "parents[].{items,labelled}"),
     ("report", "parents[].reliability.bins[].{score,items,labelled}"),
     ("report", "parents[].reliability.curve[].score"),
     ("report", "decisions[].{revision,labels}"),

@@ -132,17 +132,15 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A parent of groups, such as a superclass or a site, and what is known of it.
+    """A site or a parent, such as a superclass, that is asked about, and what is known of it.
 
-    groups: their places in the report's groups. reliability: from its own labels; None of parents
-    beyond a dozen, and without scores.
+    reliability: from its own labels; None of parents beyond a dozen, and without scores.
     """
 
     name: str
     items: int
     labelled: int
     accuracy: Interval
-    groups: tuple[int, ...]
     reliability: Reliability | None
 
 

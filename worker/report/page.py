@@ -44,7 +44,7 @@ def page(report: Report, told: dict[str, Any] | None = None) -> str:
             name: tables.as_html(table, told) if table.rows else None
             for name, table in _tables(report).items()
         },
-        families=sections(report, told),
+        families=sections(report),
         number=partial(_number, told),
         most_pairs=MOST_PAIRS,
         has_matrices=tables_people.has_matrices(report),
