@@ -55,12 +55,12 @@ def test_two_groups_need_about_what_a_known_truth_needs():
 
 
 def test_a_bias_takes_as_many_labels_as_the_accuracy_that_it_is_of():
-    b = belief([80, 85, 95], [20, 15, 5])
-    score = np.full(3, 0.9)
-    biased = replace(b, metric=Metric("bias", score=score))
-    assert middle(biased, Question("identify", which="highest")) == pytest.approx(
-        middle(b), rel=0.05
-    )
+    of_accuracy = middle(belief([40, 42, 47], [10, 8, 3]))
+    metric = Metric("bias", score=np.full(3, 0.9))
+    biased = replace(belief([40, 42, 47], [10, 8, 3]), metric=metric)
+    assert of_accuracy > 20
+    found = middle(biased, Question("identify", which="highest"))
+    assert found == pytest.approx(of_accuracy, rel=0.25)
 
 
 def test_no_more_than_there_are():
