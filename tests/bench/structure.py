@@ -1,4 +1,4 @@
-"""Parents of groups on CIFAR-100: pooling across siblings or none, and decisions on parents."""
+"""Parents of groups on CIFAR-100: pooling across siblings or none."""
 
 import csv
 from collections.abc import Iterator
@@ -12,9 +12,8 @@ import yaml
 
 from tests.bench.measuring import line, say
 from tests.bench.paper.cases import of_run, opened, order_of, planned
-from tests.bench.paper.data import folder, load, superclass_of_class
+from tests.bench.paper.data import folder, load
 from worker.core.posterior.summary import interval, mean
-from worker.core.reliability.curve import right_answers, score_grid
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.replay import labels, replay
 from worker.simulate.truths import true_values
@@ -25,54 +24,17 @@ STOPS_ONE, STOPS_TEN = 20, 6
 MAP = "map.csv"
 WITHOUT: dict[str, Any] = {}
 WITH = {"pool": {"parents": f"superclass({MAP})"}}
-TOGETHER = {"pool": {"groups": f"superclass({MAP})"}}
-ABOVE = {"pool": {"parents": f"superclass({MAP})"}, "question": {"level": "parents"}}
 
 
 def run() -> None:
     """Print errors, coverage and labels to a stop of each way."""
     say(f"\nClasses in superclasses (CIFAR-100, ResNet-110): {RUNS} runs, means")
-    for what, ways in (
-        ("classes", (("alone", WITHOUT), ("pooled with siblings", WITH))),
-        ("superclasses", (("as groups", TOGETHER), ("as parents of classes", ABOVE))),
-    ):
+    ways = ("alone", WITHOUT), ("pooled with siblings", WITH)
+    for name, way in ways:
+        _estimate(f"classes {name}", way)
+    for top in (1, 10):
         for name, way in ways:
-            _estimate(f"{what} {name}", way)
-    for what, ways, tops in (
-        ("class", (("alone", WITHOUT), ("pooled with siblings", WITH)), (1, 10)),
-        ("superclass", (("as groups", TOGETHER), ("as parents of classes", ABOVE)), (1, 3)),
-    ):
-        for top in tops:
-            for name, way in ways:
-                _identify(f"worst {top} {what}, {name}", way, top)
-    _sites()
-
-
-def _sites() -> None:
-    """Four sites of five superclasses each: accuracy by site while a worst class is looked for."""
-    with _case({"task": "identify"}, WITHOUT, only_stop=False) as case:
-        found = []
-        for number in range(RUNS):
-            work, outcome = opened(case)
-            work = of_run(work, case, number)
-            shown = islice(labels(work, outcome, order_of(work)), AT[-1])
-            rows = np.array([one.row for one in shown])
-            group = np.repeat(work.pool.cell_group, work.pool.cell_size)
-            site, right = superclass_of_class()[group] % 4, outcome == 0
-            size = np.bincount(site)
-            truth = np.bincount(site, right) / size
-            at = score_grid(work.pool.score.astype(np.float64))
-            for n in AT:
-                rng = np.random.default_rng(1)
-                own = rows[:n]
-                drawn = right_answers(at, group, own, right[own][None], rng, by=site) / size
-                low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-                holds = (low <= truth) & (truth <= high)
-                found.append((np.abs(drawn.mean(axis=0) - truth).mean(), holds.mean()))
-    errors, held = np.array(found).reshape(RUNS, len(AT), 2).mean(axis=0).T
-    at_labels = "/".join(map(str, AT))
-    line(f"four sites: error of a site at {at_labels}", " ".join(f"{e:.4f}" for e in errors), "")
-    line("    95% intervals that hold", " ".join(f"{h:.2f}" for h in held), ">= .95")
+            _identify(f"worst {top} class, {name}", way, top)
 
 
 @contextmanager

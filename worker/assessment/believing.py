@@ -131,11 +131,6 @@ def scores(pool: Pool) -> Scores:
         return Scores(np.full(pool.n_cells, _WITHOUT_SCORES), np.zeros(pool.n_cells))
     filled = pool.group_size > 0
     centre = np.average(pool.group_mean_logit[filled], weights=pool.group_size[filled])
-    if pool.has_children:  # each has a level of its own, as far as its scores tell
-        n = pool.cell_size.astype(np.float64)
-        sums = np.bincount(pool.cell_unit, weights=pool.cell_mean_logit * n)
-        means = sums / np.maximum(np.bincount(pool.cell_unit, weights=n), 1)
-        return Scores(pool.cell_mean_logit, (means - centre)[pool.cell_unit])
     return Scores(pool.cell_mean_logit, (pool.group_mean_logit - centre)[pool.cell_group])
 
 

@@ -4,8 +4,6 @@ from worker.plan.pool_part import PoolPlan
 from worker.plan.prior_part import PriorPlan
 from worker.plan.question_part import QuestionPlan
 
-_LEVELLED = ("accuracy", "bias")  # metrics whose value of a parent is the mean over its cells
-
 
 def mistakes_of_structure(
     pool: PoolPlan, question: QuestionPlan, has_models: bool, has_since: bool
@@ -15,9 +13,6 @@ def mistakes_of_structure(
     if question.level is not None and pool.parents is None:
         text = "came parents, but the groups have none; write `pool.parents`, such as"
         found.append(("question.level", f"{text} superclass(map.csv), or leave it out"))
-    if question.level is not None and question.metric not in _LEVELLED:
-        text = f"came parents, which are asked about with the metrics {' and '.join(_LEVELLED)}"
-        found.append(("question.level", f"{text} only; the metric is {question.metric}"))
     if question.level is not None and question.task == "evaluate":
         found.append(("question.level", "the task evaluate has none; leave it out"))
     for key, is_there in (("parents", pool.parents is not None), ("sites", pool.sites is not None)):
@@ -41,6 +36,5 @@ def warnings_of_structure(pool: PoolPlan, question: QuestionPlan, prior: PriorPl
         return []
     return [
         f"pool.parents is {pool.parents}, but the prior is {prior.kind}, so that labels of a group "
-        "tell nothing of its siblings; write `prior: {kind: empirical}`; the report has the "
-        "parents in any case"
+        "tell nothing of its siblings; write `prior: {kind: empirical}`"
     ]

@@ -148,9 +148,8 @@ def _compiled(
         above = plan.pool.parent_factor
         within = None if above is None else parents_of(above, group, names, predictions)
         if within is not None and plan.question.level == "parents":
-            unit, units = group, names
             group = np.array(within["of"], dtype=np.int32)[group]
-            names = tuple(within["names"])
+            names, within = tuple(within["names"]), None
         cell, cell_group, cell_unit = cell_codes(group, unit, score, plan.pool.strata)
     else:
         cell, cell_group, names = several.cell, several.cell_group, several.group_names
@@ -190,9 +189,7 @@ def _compiled(
     }
     if several is not None:
         header["models"] = several.models.as_json()
-    if within is not None and plan.question.level == "parents":
-        header["has_children"] = True
-    elif within is not None:
+    if within is not None:
         header["parents"] = within
     gold = read_gold(plan, predictions.classes, predictions.texts.ids)
     if gold:

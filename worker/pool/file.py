@@ -85,7 +85,6 @@ class Pool:
     since: Since | None = None  # the assessment that this one continues
     models: Models | None = None  # of several: `predicted` is then the code of what they say
     parents: Parents | None = None  # what the groups lie within
-    has_children: bool = False  # the groups are parents; the units are the plan's own groups
 
     @property
     def n_items(self) -> int:
@@ -292,7 +291,6 @@ def _pool(
         since=since_from(header),
         models=models_from(header),
         parents=parents_from(header),
-        has_children=header.get("has_children", False),
     )
 
 

@@ -132,7 +132,7 @@ def hash_of(plan: Plan, sources: list[tuple[str, str]]) -> str:
     if plan.annotation.gold is not None:
         values["has_gold"] = True
     if asked.level == "parents":
-        values["level"] = "parents"
+        values["level"] = "parents as groups"
     if plan.models is not None:
         kept = [model.model_dump(mode="json", exclude={"predictions"}) for model in plan.models]
         values["models"] = [kept, asked.task, asked.where]

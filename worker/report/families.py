@@ -38,7 +38,9 @@ def families(
     from the regression behind the smooth curve (see `worker.report.reliability`).
     """
     pool, plan = work.pool, work.plan.pool
-    is_asked = pool.has_children or (plan.sites is not None and plan.groups == plan.site)
+    is_asked = work.plan.question.level == "parents" or (
+        plan.sites is not None and plan.groups == plan.site
+    )
     if not is_asked or work.plan.metric != "accuracy":
         return (), None
     if belief.soft_labels is not None or pool.models is not None:
