@@ -70,12 +70,14 @@ def test_no_more_than_there_are():
     assert found[2] <= 60
 
 
-def test_an_error_shrinks_with_the_square_root_of_the_labels():
+def test_an_error_shrinks_as_of_a_sample_without_replacement():
     rule = StopRule("rmse", 0.01, None, None, 0)
     b = belief([50, 50], [50, 50])
     now = asked(b, Question("estimate"), rule)
     low, more, high = labels_missing(b, Question("estimate"), rule, now) or (0.0, 0.0, 0.0)
-    assert more == pytest.approx(200 * ((now.value / 0.01) ** 2 - 1))
+    # se^2 = s^2 (1 / n - 1 / N): half as many again as that says
+    needed = 1 / (1 / 20_000 + (0.01 / now.value) ** 2 * (1 / 200 - 1 / 20_000))
+    assert more == pytest.approx(1.5 * (needed - 200))
     assert low < more < high
 
 
