@@ -64,9 +64,10 @@ def labels_more(work: Assessment, belief: Belief, verdict: Verdict) -> list[floa
     """About how many labels are missing, and from and to how many perhaps: [low, middle, high].
 
     A claim has to hold at several looks running, each 10% of labels after the last; it comes half
-    of that before the first one, on average. None where `labels_missing` has none, for `guarantee:
-    anytime`, whose bands close at no foreseeable moment, for several models, whose groups share
-    labels, and for groups within parents, which took two to six times as many.
+    of that before the first one, on average; an estimate is enough at the next look. None where
+    `labels_missing` has none, for `guarantee: anytime`, whose bands close at no foreseeable moment,
+    for several models, whose groups share labels, and for groups within parents, which took two to
+    six times as many.
     """
     if work.confidence_sequence is not None or work.several is not None:
         return None
@@ -75,9 +76,11 @@ def labels_more(work: Assessment, belief: Belief, verdict: Verdict) -> list[floa
     missing = labels_missing(belief, work.question, work.rule, verdict)
     if missing is None:
         return None
-    looks = 1.1 ** max(0.0, work.plan.stop.looks - 1.5) if work.rule.confidence is not None else 1.0
+    looks = (1.1 ** max(0.0, work.plan.stop.looks - 1.5),) * 3
+    if work.rule.confidence is None:
+        looks = 1.0, 1.05, 1.1
     n = verdict.labels
-    return [max(1.0, looks * (n + more) - n) for more in missing]
+    return [max(1.0, times * (n + more) - n) for times, more in zip(looks, missing, strict=True)]
 
 
 def pace(times_us: Sequence[int], now: datetime) -> float | None:
