@@ -13,6 +13,7 @@ from worker.core.stopping.rule import Verdict
 Floats = NDArray[np.float64]
 
 QUANTILES = (0.1, 0.5, 0.9)
+_OFF = 1.5  # times more or fewer on truths that do not come from the prior (`make calibration`)
 _NEAREST = 1e-6
 _LEAST = 1e-12  # of a variance
 # Of an estimate nothing is foreseen before so many labels a group: its error falls far slower than
@@ -24,7 +25,7 @@ _FIRST, _TIMES = 5, (0.8, 1.5, 2.5)
 def labels_missing(
     b: Belief, question: Question, rule: StopRule, now: Verdict
 ) -> tuple[float, float, float] | None:
-    """How many labels more until the rule holds: 10%, 50% and 90% quantiles; None if unknown.
+    """How many labels more until the rule holds: low, middle and high; None if unknown.
 
     The square of an error or a width shrinks with 1/n - 1/N, about, n labels of N items. For a
     claim of the extreme groups every posterior draw of the values is taken for the truth: a group
@@ -33,7 +34,7 @@ def labels_missing(
     present variance v is worth; less those, and at most its unlabelled items, if all of these tell
     the answer. One label lowers a variance worth w of them to v w / (w + 1): so w follows from the
     expected drop, for every metric. The sum over the groups is what an assessment that knew the
-    truth would need; a strategy needs somewhat more.
+    truth would need; its 10% and 90% quantiles are widened by what the prior may be wrong.
 
     None before the first labels; where groups are compared, whose answer often needs half of what
     this would say, and for costs, which need two times as much (`make calibration`).
@@ -63,7 +64,7 @@ def labels_missing(
     missing = np.minimum(worth * np.maximum(0.0, needed - 1), most)
     missing = np.where((spread > 0) & (left > 0), missing, 0.0)
     low, middle, high = np.quantile(missing.sum(axis=1), QUANTILES).tolist()
-    return low, middle, high
+    return low / _OFF, middle, high * _OFF
 
 
 def _from_the_boundary(values: Floats, question: Question) -> Floats:
