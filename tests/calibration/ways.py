@@ -99,6 +99,12 @@ WAYS = (
     ),
     Way("sites", {"question": IDENTIFY, "pool": {"groups": "site"}}, _TEN),
     Way("parents", {"question": IDENTIFY, "pool": _PARENTS}, _OF_PARENTS),
+    Way(
+        "estimate, 40 groups",
+        {"question": ESTIMATE, "stop": RMSE},
+        ("a model", "b one rate", "d surest off", "e near ties", "f one-sided"),
+        size="forty",
+    ),
     Way("estimate, parents", {"question": ESTIMATE, "stop": RMSE, "pool": _PARENTS}, _OF_PARENTS),
     Way(
         "worst parent",
