@@ -40,7 +40,10 @@ def test_where_everything_was_annotated_the_whole_report_knows_it(tmp_path: Path
     right = np.array(said) == np.array(true)
     (tmp_path / "map.csv").write_text(MAP)
     parents: dict[str, Any] = {"parents": f"superclass({tmp_path / 'map.csv'})"}
-    work = assessment_of(tmp_path / "a", said, score, list(true), use, pool=parents)
+    of_parents = {"task": "identify", "level": "parents"}
+    work = assessment_of(
+        tmp_path / "a", said, score, list(true), use, pool=parents, question=of_parents
+    )
     of_ece = assessment_of(
         tmp_path / "e", said, score, list(true), use,
         pool={"groups": "score_bin(10)"}, question={"task": "estimate", "metric": "ece"},
@@ -54,6 +57,7 @@ def test_where_everything_was_annotated_the_whole_report_knows_it(tmp_path: Path
     assert whole(of_ece.believe({})) == pytest.approx((ece,) * 3, abs=1e-6)
     assert shown(of_ece).ece == found.ece
     assert all(b.labelled == b.items for b in found.bins)
+    assert len(above) == 2
     for family in above:
         mine = np.isin(said, ["cow"] if family.name == "cattle" else ["cat", "dog"])
         exact = (family.accuracy.low, family.accuracy.mean, family.accuracy.high)
