@@ -65,14 +65,20 @@ def by_hyperparameters(work: Assessment, b: Belief) -> tuple[float, float]:
     return mean, float(np.sqrt(weight @ (within + (means - mean) ** 2)))
 
 
-@pytest.mark.parametrize("seed", [5, 12, 20])
-def test_its_interval_is_as_wide_as_thousands_of_hyperparameters_say(case: Opened, seed: int):
-    b = believed(case, seed)
-    mean, sd = by_hyperparameters(case.work, b)
-    told = overall(case.work, b)
-    assert told is not None
-    assert told[0] == pytest.approx(mean, abs=0.75 * sd)
-    assert told[2] - told[1] == pytest.approx(2 * 1.96 * sd, rel=0.2)
+def test_its_interval_is_as_wide_as_thousands_of_hyperparameters_say(case: Opened):
+    # of all of twelve truths: single ones are off by up to .8 standard deviations (24 tried)
+    off, width = [], []
+    for seed in range(12):
+        b = believed(case, seed)
+        mean, sd = by_hyperparameters(case.work, b)
+        told = overall(case.work, b)
+        assert told is not None
+        off.append((told[0] - mean) / sd)
+        width.append((told[2] - told[1]) / (2 * 1.96 * sd))
+    assert np.sqrt(np.mean(np.square(off))) < 0.4
+    assert abs(np.mean(off)) < 0.2
+    assert np.abs(off).max() < 1
+    assert 0.9 < min(width) < np.median(width) < 1.15
 
 
 def test_the_same_labels_say_the_same(case: Opened):
