@@ -60,8 +60,8 @@ class Snapshot:
     """An assessment as it was when it was opened.
 
     groups: one row a group, by its name: `size`, `share` of the pool, `labelled`, `right`; of the
-        metric's value `mean`, `low` and `high` (95%); `p_lowest`, `p_highest`, `rank` with its 95%
-        interval (1: the lowest value);
+        metric's value `mean`, `low` and `high` (95%); `rank` with its 95% interval (1: the
+        lowest value); `p_lowest`, `p_highest` where lowest or highest groups are looked for;
         `band_low`, `band_high` with `guarantee: anytime`; `confusion.<class>` and its intervals
         with `metric: confusion`. NaN for groups without items. No rows where several models are
         compared: `report().models` has their differences.

@@ -106,7 +106,7 @@ def page(rows: Sequence[Row], means: Sequence[Mean], missing: Sequence[str]) -> 
         "<p>A row fails if it surely holds less often than allowed (99%, by how much runs differ): "
         "a 95% interval in less than .88 of cases; a claim on truths from the model less often "
         "than it says. Where one failed, all of its plan and pool have five times "
-        "the runs. What is said of real pools without being claimed is judged over pools.</p>",
+        "the runs. What is said of one truth without being claimed is judged over pools.</p>",
         _table(("", "mean", "surely from", "to", "asked for from", "to", "what", "rows"), of_means),
         _table(_HEADS, [_NUMBERS(row) for row in _ordered(rows)]),
     ]

@@ -14,6 +14,7 @@ _PROBABILITIES = ("claim", "confidence", "shortlist", "P(", "pair region", "fore
 SLACK = 0.95 - LEAST
 _FORECAST = 1 / 3
 _SURE = 0.005  # either tail of a row's bounds
+_FIXED = ("c calibrated", "d falling", "d surest off")  # each item's chance is the same in all runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,13 @@ class Row:
 
     @property
     def is_of_one_truth(self) -> bool:
-        """A probability that claims nothing, said of a real pool: of one truth, however many runs.
+        """A probability that claims nothing, of a pool with one truth, however many runs.
 
         Those who say .44 of many truths are to be wrong about 56 in 100 of them, and of each in
         nearly every run while labels are few: it is judged over pools (`over_pools`).
         """
         is_claim = self.is_interval or self.statistic.startswith("claim")
-        return self.kind[0] == "g" and not is_claim and self.statistic != "forecast"
+        return bool(_pools_of(self.kind)) and not is_claim and self.statistic != "forecast"
 
     @property
     def fails(self) -> bool:
@@ -64,6 +65,13 @@ class Row:
         if self.kind == "a model" and not self.is_interval:
             least = self.said
         return self.high < least
+
+
+def _pools_of(kind: str) -> str:
+    """What pools this one is judged with, if it has one truth."""
+    if kind in _FIXED:
+        return "pools of fixed rates"
+    return "real pools" if kind[0] == "g" else ""
 
 
 def row_of(
@@ -98,7 +106,6 @@ def over_pools(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         if row.is_of_one_truth:
             share = row.n / row.runs
-            found[row.statistic, row.labels].append((row.said * share, row.came * share, share))
-    return [
-        row_of("every plan", "real pools", name, labels, of) for (name, labels), of in found.items()
-    ]
+            key = _pools_of(row.kind), row.statistic, row.labels
+            found[key].append((row.said * share, row.came * share, share))
+    return [row_of("every plan", *key, of) for key, of in found.items()]

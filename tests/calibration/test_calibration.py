@@ -38,7 +38,7 @@ def test_claims_on_truths_of_the_model_may_not_be_right_less_often_than_they_say
     assert row_of("identify", "a model", "claim of 0.95", 0, found * 4).fails
 
 
-def test_what_is_not_claimed_of_a_real_pool_is_judged_over_pools():
+def test_what_is_not_claimed_of_one_truth_is_judged_over_pools():
     # .5 is said of ten pools: right in all runs of every second one, or in none of any
     never, always = [(0.5, 0, 1)] * 40, [(0.5, 1, 1)] * 40
     wrong = [row_of("identify", f"g {n}", "confidence", 20, never) for n in range(10)]
@@ -46,3 +46,8 @@ def test_what_is_not_claimed_of_a_real_pool_is_judged_over_pools():
     assert not [row for row in wrong if row.fails]
     assert [row.fails for row in over_pools(wrong) + over_pools(mixed)] == [True, False]
     assert row_of("identify", "g 1", "claim of 0.95", 0, [(0.95, 0, 1)] * 40).fails
+    fixed = [row_of(way, "d falling", "confidence", 20, never) for way in map(str, range(10))]
+    assert not [row for row in fixed if row.fails]
+    assert [(row.kind, row.fails) for row in over_pools(fixed + mixed)] == [
+        ("pools of fixed rates", True), ("real pools", False),
+    ]  # fmt: skip

@@ -78,6 +78,8 @@ def _number(told: dict[str, Any], path: str, kind: str) -> Markup:
 def pictures(report: Report) -> dict[str, Picture | None]:
     """The pictures; None instead of those that this report has nothing for."""
     filled = sum(group.mean is not None for group in report.groups)
+    is_ranked = filled > 1 and report.models is None
+    of_ends = any(g.p_lowest is not None or g.p_highest is not None for g in report.groups)
     matrix = report.confusion
     has_matrix = matrix is not None and any(row[0] is not None for row in matrix.mean)
     wanted: dict[str, tuple[bool, Callable[[Report], Picture]]] = {
@@ -85,8 +87,8 @@ def pictures(report: Report) -> dict[str, Picture | None]:
         "forest": (filled > 0, forest),
         "labels": (report.labels > 0 and filled > 0, labels_per_group),
         "costs": (report.metric == "cost" and filled > 0, costs),
-        "chances": (filled > 1 and report.models is None, chances),
-        "ranks": (filled > 1 and report.models is None, ranks),
+        "chances": (is_ranked and of_ends, chances),
+        "ranks": (is_ranked, ranks),
         "pairs": (bool(report.pairs), rope),
         "calibration": (bool(report.reliability and report.reliability.bins), calibration),
         "confusion": (has_matrix, confusion),

@@ -131,7 +131,7 @@ def group_tables(report: Report) -> dict[str, Table]:
     captions = {
         "values": f"{sentence(report.metric_name)} of every group: mean and 95% interval",
         "labels": "Items and labels of every group",
-        "ranks": f"Who has the lowest and the highest {report.metric_name}; rank 1 is the lowest",
+        "ranks": f"Where every group's {report.metric_name} stands; rank 1 is the lowest",
     }
     columns = {"values": values, "labels": labels, "ranks": ranks}
     return {key: Table(key, captions[key], (name, *columns[key]), rows, marked) for key in columns}

@@ -249,6 +249,6 @@ def glossary(work: Assessment, shown: Sequence[str]) -> tuple[tuple[str, str], .
     if work.soft_labels is not None:
         used |= {"human frequencies", "HPDI"}
     used |= {"Dawid-Skene"} if work.rules.kind == "dawid-skene" else set()
-    if metric != "confusion":
-        used |= {"P(lowest), P(highest)", "rank"}
+    used |= {"P(lowest), P(highest)"} if work.question.task == "identify" else set()
+    used |= {"rank"} if metric != "confusion" else set()
     return tuple((term, meaning) for term, meaning in _GLOSSARY.items() if term in used)
