@@ -41,7 +41,7 @@ def run() -> None:
     """Print coverage and errors for every pool, strategy and number of labels."""
     say(f"\nCalibration curves: {RUNS} runs each; asked: 95% bands hold >= .9 of the items' scores")
     for name in POOLS:
-        with prepared(load(name), {"task": "identify"}, Asked(truth="truth", seed=0)) as case:
+        with prepared(load(name), {"task": "estimate"}, Asked(truth="truth", seed=0)) as case:
             for strategy in ("assay", "random"):
                 found = []
                 for number in range(RUNS):

@@ -15,11 +15,13 @@ from tests.report.examples import crowded
 from tests.report.test_page import read
 from worker.core.crowd.agreement import agreement
 from worker.findings.decision import decision
+from worker.findings.item_classes import answered
 from worker.report.contents import Report, as_json
 from worker.report.contents_people import MOST_R_HAT
 from worker.report.gathering import gather
 from worker.report.page import page, write_report
 from worker.report.votes import MOST_DISPUTED, MOST_MISTAKES
+from worker.store.records import load
 from worker.turn.loop import assess_now
 
 RIGHTS = (0.95, 0.9, 0.85, 0.0)  # the last is a spammer
@@ -46,9 +48,9 @@ def test_gold_items_are_in_no_number_of_the_pool(labelled: Crowd, report: Report
     assert report.labels == verdict.labels == len(in_pool)
     assert report.progress[-1].labels == len(in_pool)
     assert sum(g.labelled for g in report.groups) == len(in_pool)
-    assert report.reliability is not None
-    assert sum(b.labelled for b in report.reliability.bins) == len(in_pool)
-    assert sum(b.items for b in report.reliability.bins) == labelled.work.pool.n_items
+    records = [load(text) for text in labelled.ledger.every_record()]
+    known = answered(labelled.work, labelled.ledger.state().tally, records)
+    assert known.rows.size == len(in_pool)
     assert report.items.labelled == len(in_pool)
     assert report.items.gold == len(gold)
     fates = replace(report.items, gold=None, foreign_tasks=0)

@@ -284,6 +284,7 @@ def test_the_whole_pool_is_told_by_an_estimate_or_once_all_is_known(
 ):
     found = report_of(at_work(tmp_path, n_labels, **asked))
     assert (found.overall is not None) == is_told
+    assert (found.reliability is not None) == is_told
     assert ("Whole pool" in page(found)) == is_told
 
 

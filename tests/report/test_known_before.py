@@ -18,6 +18,7 @@ from worker.report.families import families
 from worker.report.reliability import reliability
 from worker.store.records import Record
 
+ESTIMATE: dict[str, Any] = {"question": {"task": "estimate"}, "stop": {"rmse": 0.02}}
 MAP = "class,superclass\ncat,pet\ndog,pet\ncow,cattle\n"
 
 
@@ -72,8 +73,8 @@ def test_a_sample_from_before_says_the_same_as_labels_of_now(tmp_path: Path):
     rng = np.random.default_rng(2)
     said, score, true = truth_of(rng, 300)
     known = [t if rng.random() < 0.4 else None for t in true]
-    sample = shown(assessment_of(tmp_path / "s", said, score, known, "random"))
-    apart = shown(assessment_of(tmp_path / "k", said, score, known, "known"))
+    sample = shown(assessment_of(tmp_path / "s", said, score, known, "random", **ESTIMATE))
+    apart = shown(assessment_of(tmp_path / "k", said, score, known, "known", **ESTIMATE))
     n_known = sum(label is not None for label in known)
     assert sum(b.labelled for b in sample.bins) == sum(b.labelled for b in apart.bins) == n_known
     # as a sample they tell of the others, too
@@ -90,7 +91,7 @@ def test_annotations_of_errors_only_do_not_bias_the_curve(tmp_path: Path):
         said, score, true = truth_of(rng, 300)
         pairs = list(zip(said, true, strict=True))
         known = [t if t != s and rng.random() < 0.5 else None for s, t in pairs]
-        work = assessment_of(tmp_path / str(seed), said, score, known)
+        work = assessment_of(tmp_path / str(seed), said, score, known, **ESTIMATE)
         tally = labels_of_the_rest(work, true, 0.3)
         belief = work.believe(tally)
         found = reliability(work, belief, tally, records_of(work, true, 0.3))

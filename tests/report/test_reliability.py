@@ -82,9 +82,8 @@ def test_before_that_its_intervals_hold_the_truth(tmp_path):
     assert sum(b.labelled for b in found.bins) == 60
 
 
-@pytest.mark.parametrize("asked", [{}, {"question": "{task: identify}", "stop": "{mrr: {}}"}])
-def test_until_all_is_labelled_the_bins_are_told_but_no_second_ece(tmp_path, asked):
-    found = curve_of(at_work(tmp_path, 15, **ESTIMATE | asked))
+def test_until_all_is_labelled_the_bins_are_told_but_no_second_ece(tmp_path):
+    found = curve_of(at_work(tmp_path, 15, **ESTIMATE))
     assert found.bins
     assert found.curve
     assert found.ece is None

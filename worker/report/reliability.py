@@ -33,13 +33,14 @@ def reliability(
 
     Always of the pool's items, also if the plan's population is infinite. None if the classifier
     gives no scores, or no answer is right. Without ECE until all is labelled: where it is asked
-    for, the belief tells it. None, too, where labels do not tell of a whole pool with parents: the
-    curve's interval held in .52 of 20 runs (identify, parents, one-sided groups).
+    for, the belief tells it. None, too, where labels do not tell of the whole pool: of ImageNet's
+    1,000 classes, the least accurate looked for, the curve's interval held in .44 of 8 runs after
+    320 labels, and in .52 of 20 of groups with parents.
     """
     pool = work.pool
     if not pool.has_scores or belief.soft_labels is not None or pool.models is not None:
         return None
-    if pool.parents is not None and not tells_whole(work, belief):
+    if not tells_whole(work, belief):
         return None
     group = np.repeat(pool.cell_group, pool.cell_size)
     score = pool.score.astype(np.float64)
