@@ -14,7 +14,7 @@ _PROBABILITIES = ("claim", "confidence", "shortlist", "P(", "pair region", "fore
 SLACK = 0.95 - LEAST
 _FORECAST = 1 / 3
 _SURE = 0.005  # either tail of a row's bounds
-_FIXED = ("c calibrated", "d falling", "d surest off")  # each item's chance is the same in all runs
+_MADE, _REAL = "made pools", "real pools"  # kinds of rows over pools
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,17 @@ class Row:
 
     @property
     def is_of_one_truth(self) -> bool:
-        """A probability that claims nothing, of a pool with one truth, however many runs.
+        """A probability that claims nothing, and is right in all runs or in none, but for chance.
 
+        Of a real pool; and how a pair of groups stands, of which a kind of made pools says nearly
+        the same in all runs (where one rate is common to all, that they are practically equal).
         Those who say .44 of many truths are to be wrong about 56 in 100 of them, and of each in
         nearly every run while labels are few: it is judged over pools (`over_pools`).
         """
         is_claim = self.is_interval or self.statistic.startswith("claim")
-        return bool(_pools_of(self.kind)) and not is_claim and self.statistic != "forecast"
+        is_real = self.kind[0] == "g" and not is_claim and self.statistic != "forecast"
+        is_single = self.kind not in ("a model", _MADE, _REAL)
+        return is_real or (self.statistic == "pair region" and is_single)
 
     @property
     def fails(self) -> bool:
@@ -65,13 +69,6 @@ class Row:
         if self.kind == "a model" and not self.is_interval:
             least = self.said
         return self.high < least
-
-
-def _pools_of(kind: str) -> str:
-    """What pools this one is judged with, if it has one truth."""
-    if kind in _FIXED:
-        return "pools of fixed rates"
-    return "real pools" if kind[0] == "g" else ""
 
 
 def row_of(
@@ -101,11 +98,15 @@ def surely(share: float, n: float) -> tuple[float, float]:
 
 
 def over_pools(rows: Sequence[Row]) -> list[Row]:
-    """Rows of what was said of single truths: each plan on each pool is one run of them."""
+    """Rows of what was said of single truths: each plan on each pool is one run of them.
+
+    Real pools are few: they are judged with all plans together.
+    """
     found = defaultdict(list)
     for row in rows:
         if row.is_of_one_truth:
             share = row.n / row.runs
-            key = _pools_of(row.kind), row.statistic, row.labels
+            of = ("every plan", _REAL) if row.kind[0] == "g" else (row.way, _MADE)
+            key = *of, row.statistic, row.labels
             found[key].append((row.said * share, row.came * share, share))
-    return [row_of("every plan", *key, of) for key, of in found.items()]
+    return [row_of(*key, of) for key, of in found.items()]

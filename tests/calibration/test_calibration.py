@@ -46,8 +46,8 @@ def test_what_is_not_claimed_of_one_truth_is_judged_over_pools():
     assert not [row for row in wrong if row.fails]
     assert [row.fails for row in over_pools(wrong) + over_pools(mixed)] == [True, False]
     assert row_of("identify", "g 1", "claim of 0.95", 0, [(0.95, 0, 1)] * 40).fails
-    fixed = [row_of(way, "d falling", "confidence", 20, never) for way in map(str, range(10))]
-    assert not [row for row in fixed if row.fails]
-    assert [(row.kind, row.fails) for row in over_pools(fixed + mixed)] == [
-        ("pools of fixed rates", True), ("real pools", False),
+    pairs = [row_of("compare", f"d {n}", "pair region", 20, never) for n in range(10)]
+    assert not [row for row in pairs if row.fails]
+    assert [(row.way, row.fails) for row in over_pools(pairs + mixed)] == [
+        ("compare", True), ("every plan", False),
     ]  # fmt: skip

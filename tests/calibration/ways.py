@@ -54,6 +54,7 @@ WAYS = (
     ),
     Way("identify, any time", {"question": IDENTIFY, "stop": {"guarantee": "anytime"}}, _TEN),
     Way("identify, list of two", {"question": IDENTIFY | {"shortlist": 2}}, _TEN),
+    Way("identify, tolerance", {"question": IDENTIFY | {"tolerance": 0.05}}, MADE),
     Way("identify 3 highest", {"question": IDENTIFY | {"which": "highest", "top": 3}}, _TEN),
     Way("estimate", {"question": ESTIMATE, "stop": RMSE}, has_report=True),
     Way(
@@ -61,11 +62,19 @@ WAYS = (
         {"question": ESTIMATE, "stop": {"width": 0.2, "guarantee": "anytime"}},
         _TEN,
     ),
+    Way("estimate, infinite", {"question": ESTIMATE, "stop": RMSE, "population": "infinite"}, MADE),
+    Way("estimate, no scores", {"question": ESTIMATE, "stop": RMSE}, MADE, has_scores=False),
+    Way("estimate bias", {"question": ESTIMATE | {"metric": "bias"}, "stop": RMSE}, MADE),
     Way("compare", {"question": {"task": "compare", "compare": _PAIRS}}, (*_COMPARED, "g svhn")),
     Way(
         "compare, any time",
         {"question": {"task": "compare", "compare": _PAIRS}, "stop": {"guarantee": "anytime"}},
         (*_COMPARED, "g svhn"),
+    ),
+    Way(
+        "compare, infinite",
+        {"question": {"task": "compare", "compare": _PAIRS}, "population": "infinite"},
+        _COMPARED,
     ),
     Way("identify bias", {"question": IDENTIFY | {"metric": "bias"}}, _TEN),
     Way(
@@ -82,6 +91,12 @@ WAYS = (
     Way(
         "cost",
         {"question": IDENTIFY | {"metric": "cost", "costs": "costs.csv"}},
+        MADE,
+        has_probabilities=True,
+    ),
+    Way(
+        "estimate cost",
+        {"question": ESTIMATE | {"metric": "cost", "costs": "costs.csv"}, "stop": RMSE},
         MADE,
         has_probabilities=True,
     ),
