@@ -88,6 +88,7 @@ WAYS = (
         has_report=True,
     ),
     Way("ECE of classes", {"question": IDENTIFY | {"metric": "ece"}}, _TEN),
+    Way("estimate ECE of classes", {"question": ESTIMATE | {"metric": "ece"}, "stop": RMSE}, MADE),
     Way(
         "cost",
         {"question": IDENTIFY | {"metric": "cost", "costs": "costs.csv"}},

@@ -62,6 +62,18 @@ def test_gold_items_are_in_no_number_of_the_pool(labelled: Crowd, report: Report
     assert all(d.item in in_pool for d in report.disputed)
 
 
+def test_where_annotators_leave_doubt_no_ece_is_told_of_a_whole_pool(tmp_path: Path) -> None:
+    one = crowd(
+        tmp_path, "{per_item: 3, rule: dawid-skene}", n_gold=0, look_ahead=60,
+        stop="{mrr: {confidence: 0.9999999999}}",
+    )  # fmt: skip
+    one.label((0.95, 0.9, 0.85), 4)
+    found = report_of(one)
+    assert found.labels == one.work.pool.n_items
+    assert found.reliability is not None
+    assert (found.reliability.ece, found.reliability.curve_ece) == (None, None)
+
+
 def as_plain(items: object) -> list[int | None]:
     return [getattr(items, name) for name in type(items).__slots__]  # type: ignore[attr-defined]
 

@@ -139,9 +139,11 @@ def overall(assessment: Assessment, belief: Belief) -> tuple[float, float, float
     """Mean and 95% interval of the groups' mean weighted by their shares of the pool.
 
     Of several models' differences, which overlap, the first one that is asked for. None unless
-    labels tell of the whole pool.
+    labels tell of the whole pool; and of ECEs until all is known, for what inflates one inflates
+    them all: of groups that are hardly ever wrong the interval of the mean held in .25 of 12 runs.
     """
-    if not tells_whole(assessment, belief):
+    is_of_eces = belief.metric.kind == "ece" and not belief.metric.pooled
+    if not tells_whole(assessment, belief) or (is_of_eces and not known_whole(belief)):
         return None
     if belief.metric.kind == "difference":
         low, high = interval(belief)[0].tolist()

@@ -108,4 +108,4 @@ def _own(
     """The reliability of one parent's items, from its own labels alone."""
     score = work.pool.score.astype(np.float64)[is_mine]
     own = against_scores(score, group[is_mine], inner_bounds(work), known.among(is_mine))
-    return own if is_whole else without_ece(own)
+    return own if is_whole and len(known.is_right) == 1 else without_ece(own)

@@ -32,10 +32,10 @@ def reliability(
     """Ten bins of equal width (or the plan's own), the smooth curve, and the pool's ECE over each.
 
     Always of the pool's items, also if the plan's population is infinite. None if the classifier
-    gives no scores, or no answer is right. Without ECE until all is labelled: where it is asked
-    for, the belief tells it. None, too, where labels do not tell of the whole pool: of ImageNet's
-    1,000 classes, the least accurate looked for, the curve's interval held in .44 of 8 runs after
-    320 labels, and in .52 of 20 of groups with parents.
+    gives no scores, or no answer is right. Without ECE until all is labelled and beyond doubt:
+    where it is asked for, the belief tells it. None, too, where labels do not tell of the whole
+    pool: of ImageNet's 1,000 classes, the least accurate looked for, the curve's interval held in
+    .44 of 8 runs after 320 labels, and in .52 of 20 of groups with parents.
     """
     pool = work.pool
     if not pool.has_scores or belief.soft_labels is not None or pool.models is not None:
@@ -44,8 +44,9 @@ def reliability(
         return None
     group = np.repeat(pool.cell_group, pool.cell_size)
     score = pool.score.astype(np.float64)
-    found = against_scores(score, group, inner_bounds(work), answered(work, tally, records))
-    return found if known_whole(belief) else without_ece(found)
+    known = answered(work, tally, records)
+    found = against_scores(score, group, inner_bounds(work), known)
+    return found if known_whole(belief) and len(known.is_right) == 1 else without_ece(found)
 
 
 def without_ece(found: Reliability) -> Reliability:
@@ -54,6 +55,7 @@ def without_ece(found: Reliability) -> Reliability:
     Of labels for a decision the ECE's 95% interval held in .75 of 40 runs (identify, surest off),
     for accuracies in .78 of 100 (estimate, CIFAR-100 by a wide ResNet), for the ECE itself, whose
     labels lie as items do, in .77 of 60 (CIFAR-100; on all kinds the belief's in .88 and more).
+    Of items whose classes are inferred from three annotators it held in .72 and .80 of 25.
     """
     return replace(found, ece=None, curve_ece=None)
 
