@@ -15,6 +15,7 @@ SLACK = 0.95 - LEAST
 _FORECAST = 1 / 3
 _SURE = 0.005  # either tail of a row's bounds
 _MADE, _REAL = "made pools", "real pools"  # kinds of rows over pools
+_FIXED = ("c calibrated", "d falling", "d surest off")  # each item's chance is the same in all runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +45,17 @@ class Row:
     def is_of_one_truth(self) -> bool:
         """A probability that claims nothing, and is right in all runs or in none, but for chance.
 
-        Of a real pool; and how a pair of groups stands, of which a kind of made pools says nearly
-        the same in all runs (where one rate is common to all, that they are practically equal).
+        Of a real pool; of infinite populations of fixed rates, whose worst class is the same in all
+        runs; and how a pair of groups stands, which is nearly the same in all runs (with one rate
+        for all: practically equal).
         Those who say .44 of many truths are to be wrong about 56 in 100 of them, and of each in
         nearly every run while labels are few: it is judged over pools (`over_pools`).
         """
-        is_claim = self.is_interval or self.statistic.startswith("claim")
-        is_real = self.kind[0] == "g" and not is_claim and self.statistic != "forecast"
-        is_single = self.kind not in ("a model", _MADE, _REAL)
-        return is_real or (self.statistic == "pair region" and is_single)
+        if self.is_interval or self.statistic.startswith(("claim", "forecast")):
+            return False
+        is_pair = self.statistic == "pair region" and self.kind not in ("a model", _MADE, _REAL)
+        is_fixed = self.kind in _FIXED and "infinite" in self.way
+        return is_pair or is_fixed or self.kind[0] == "g"
 
     @property
     def fails(self) -> bool:
