@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from pydantic import ValidationError
 
 from tests.calibration.documents import begun, documents, leaves
 from tests.calibration.statistics import NAMES
+from tests.calibration.ways import WAYS
 from worker.findings.published import EXACT, PUBLISHED, is_exact, is_of, row_of, spelled
+from worker.plan.question_part import Metric, QuestionPlan, Task
 from worker.web.metrics import _GAUGES
 
 ROOT = Path(__file__).parents[2]
 Seen = dict[str, set[str]]
 # Shown where a run has them; the assessments here have none.
+JUDGED = ("evaluate", "accuracy")  # the plan's default metric; `tests.calibration.judged` tries it
 RARE = ("metrics", "status retired.*")
 
 
@@ -65,6 +71,37 @@ def test_every_row_names_what_tries_it_and_that_is_there():
         assert row.tried_by, row.says
         for name in row.tried_by:
             assert name in NAMES or (ROOT / name).is_file(), f"{row.says}: {name}"
+
+
+def can_ask(task: str, metric: str) -> bool:
+    asked: dict[str, object] = {"task": task, "metric": metric}
+    asked |= {"which": "highest"} if task == "identify" else {}
+    asked |= {"compare": "all"} if task == "compare" else {}
+    asked |= {"positive": "c00"} if metric == "tpr" else {}
+    asked |= {"costs": "costs.csv"} if metric == "cost" else {}
+    try:
+        QuestionPlan.model_validate(asked)
+    except ValidationError:
+        return False
+    return True
+
+
+def test_every_question_that_a_plan_can_ask_is_tried():
+    asked = [way.plan["question"] for way in WAYS]
+    tried = {(one["task"], one.get("metric", "accuracy")) for one in asked} | {JUDGED}
+    every = list(product(get_args(Task), get_args(Metric)))
+    assert {one for one in every if can_ask(*one)} == tried
+
+
+def test_every_task_is_tried_with_every_population_and_guarantee():
+    plans = [(way.plan["question"]["task"], way.plan) for way in WAYS]
+    populations = {(task, plan.get("population", "finite")) for task, plan in plans}
+    guarantees = {
+        (task, plan.get("stop", {}).get("guarantee", "posterior")) for task, plan in plans
+    }
+    tasks = {task for task, _ in plans}
+    assert populations == set(product(tasks, ("finite", "infinite")))
+    assert guarantees == set(product(tasks, ("posterior", "anytime")))
 
 
 def test_a_new_number_is_not_let_pass():

@@ -36,7 +36,9 @@ class Way:
 _WITHOUT_REAL = MADE
 _COMPARED = tuple(kind for kind in MADE if kind != "f few items")
 _TEN = (*MADE, "g svhn")
+_FOUR = ("a model", "b one rate", "d overconfident", "f one-sided")
 IDENTIFY, ESTIMATE = {"task": "identify"}, {"task": "estimate"}
+COMPARE = {"task": "compare", "compare": _PAIRS}
 RMSE = {"rmse": 0.05}
 _PARENTS = {"groups": ["site", "predicted_class"], "parents": "site"}
 _OF_PARENTS = ("b sites", "b one rate", "d overconfident", "d surest off", "f one-sided")
@@ -65,15 +67,15 @@ WAYS = (
     Way("estimate, infinite", {"question": ESTIMATE, "stop": RMSE, "population": "infinite"}, MADE),
     Way("estimate, no scores", {"question": ESTIMATE, "stop": RMSE}, MADE, has_scores=False),
     Way("estimate bias", {"question": ESTIMATE | {"metric": "bias"}, "stop": RMSE}, MADE),
-    Way("compare", {"question": {"task": "compare", "compare": _PAIRS}}, (*_COMPARED, "g svhn")),
+    Way("compare", {"question": COMPARE}, (*_COMPARED, "g svhn")),
     Way(
         "compare, any time",
-        {"question": {"task": "compare", "compare": _PAIRS}, "stop": {"guarantee": "anytime"}},
+        {"question": COMPARE, "stop": {"guarantee": "anytime"}},
         (*_COMPARED, "g svhn"),
     ),
     Way(
         "compare, infinite",
-        {"question": {"task": "compare", "compare": _PAIRS}, "population": "infinite"},
+        {"question": COMPARE, "population": "infinite"},
         _COMPARED,
     ),
     Way("identify bias", {"question": IDENTIFY | {"metric": "bias"}}, _TEN),
@@ -111,6 +113,33 @@ WAYS = (
         "TPR of sites",
         {"question": IDENTIFY | {"metric": "tpr", "positive": "c00"}, "pool": {"groups": "site"}},
         MADE,
+        has_probabilities=True,
+    ),
+    Way(
+        "estimate TPR of sites",
+        {
+            "question": ESTIMATE | {"metric": "tpr", "positive": "c00"},
+            "stop": RMSE,
+            "pool": {"groups": "site"},
+        },
+        _FOUR,
+        has_probabilities=True,
+    ),
+    Way("compare bias", {"question": COMPARE | {"metric": "bias"}}, _FOUR),
+    Way("compare ECE", {"question": COMPARE | {"metric": "ece"}}, _FOUR),
+    Way(
+        "compare cost",
+        {"question": COMPARE | {"metric": "cost", "costs": "costs.csv"}},
+        _FOUR,
+        has_probabilities=True,
+    ),
+    Way(
+        "compare TPR of sites",
+        {
+            "question": {"task": "compare", "compare": "all", "metric": "tpr", "positive": "c00"},
+            "pool": {"groups": "site"},
+        },
+        _FOUR,
         has_probabilities=True,
     ),
     Way("sites", {"question": IDENTIFY, "pool": {"groups": "site"}}, _TEN),
