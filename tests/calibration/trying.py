@@ -27,7 +27,11 @@ class Job:
 
 
 def rows_of(job: Job) -> list[Row]:
-    """All rows of a job; claims of every level only where it is asked for them, (a) and (g)."""
+    """All rows of a job; claims of every level only where it is asked for them, (a) and (g).
+
+    A claim of one truth is more often wrong if it comes early: a real pool's runs are followed to
+    where they stop. (Over truths from the model a claim is as sure whenever it comes.)
+    """
     if job.way == judged.WAY:
         found = gathered([judged.run(job.kind, n, job.at) for n in range(job.runs)])
         return [row_of(job.way, job.kind, *key, of) for key, of in found.items()]
@@ -42,7 +46,9 @@ def rows_of(job: Job) -> list[Row]:
             levels = (0.95,)
         most = min(job.until, _MOST_OF_A_POOL * work.n_helpful(work.pool.cell_size))
         at = tuple(n for n in job.at if n <= most) or job.at[:1]
-        found = gathered([run(case, n, at, job.until, levels) for n in range(job.runs)])
+        is_claimed = work.rule.confidence is not None or work.confidence_sequence is not None
+        until = work.pool.n_items if job.kind[0] == "g" and is_claimed else job.until
+        found = gathered([run(case, n, at, until, levels) for n in range(job.runs)])
     return [row_of(job.way, job.kind, *key, of) for key, of in found.items()]
 
 
