@@ -3,39 +3,31 @@
 Real pairs of models; the data is read in place (see `tests.bench.paper.data`). Twenty runs take
 hours: `ASSAY_BENCH_RUNS` asks for fewer. A finding that is wrong counts as all labels that can be
 had (of one pool together, of two apart): a difference near the rope may be claimed after few labels
-by chance. Before that, a made-up pool with more products of groups than cells.
+by chance.
 """
 
 import csv
 import json
 import os
-import resource
 import tempfile
-import time
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from tests.bench.measuring import line, quantiles, say
+from tests.bench.measuring import say
 from tests.bench.paper.cases import of_run, opened, order_of
 from tests.bench.paper.data import folder
-from worker.assessment import assess
 from worker.core.posterior.marginals import Marginal
 from worker.core.posterior.pairwise import regions_of
 from worker.core.posterior.summary import marginal
 from worker.core.stopping.schedule import is_look
-from worker.plan import load_plan
 from worker.plan.defaults import DEFAULT_LOOKS
-from worker.pool import compile_pool, open_pool
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.findings import true_region
 from worker.simulate.measuring import Run, looks
 from worker.simulate.replay import labels, replay
-from worker.store.tally import tally_key
 
 FAMILIES = {
     "cifar100": ("ji2018-top1", "resnet110-top1", "wrn16-4"),
@@ -43,13 +35,11 @@ FAMILIES = {
 }
 EPSILON, CONFIDENCE = 0.01, 0.95
 N_RUNS = int(os.environ.get("ASSAY_BENCH_RUNS", "20"))
-N_CLASSES, N_ITEMS, N_CHOICES = 1_000, 500_000, 200
 _REGIONS = ("below", "within", "above")
 
 
 def run() -> None:
     """Print labels until the published decision: together, apart, and their ratio."""
-    _shared()
     if not (folder() / "cifar100").is_dir():
         say(f"\nSeveral models: no data in {folder()}; set ASSAY_PAPER_DATA")
         return
@@ -64,73 +54,6 @@ def run() -> None:
         f"\nSeveral models, {len(found)} questions: ratios have the mean {ratios.mean():.2f}, the "
         f"geometric mean {np.exp(np.log(ratios).mean()):.2f}; of all labels together {whole:.2f}"
     )
-
-
-def _shared() -> None:
-    """Two made-up models of a thousand classes: compiling, opening and choosing."""
-    say(f"\nTwo models, {N_CLASSES:,} classes, {N_ITEMS:,} items")
-    with tempfile.TemporaryDirectory() as name:
-        here = Path(name)
-        truth = _write_shared(here)
-        plan = load_plan(here / "plan.yaml", for_simulation=True)
-        began = time.perf_counter()
-        pool = compile_pool(plan, here / "pools")
-        line("compiled in", f"{time.perf_counter() - began:.1f} s", "")
-        began = time.perf_counter()
-        work = assess(plan, open_pool(pool.path, pool.file_sha256, pool.stat))
-        line("opened in", f"{time.perf_counter() - began:.1f} s", "")
-        assert work.several is not None, "two models"
-        layout = work.several.models.layout
-        line("portions, in cells", f"{layout.size.size:,} in {pool.n_cells:,}", "")
-        line("rows of the views", ", ".join(f"{v.cell.size:,}" for v in work.several.views), "")
-        line("compiled file", f"{pool.path.stat().st_size / 1e6:.0f} MB", "")
-        left, pending = pool.cell_size.copy(), np.zeros_like(pool.cell_size)
-        tally: dict[str, int] = {}
-        believing, choosing = [], []
-        for claim in range(N_CHOICES):
-            began = time.perf_counter()
-            belief = work.believe(tally)
-            believing.append(time.perf_counter() - began)
-            began = time.perf_counter()
-            cell = work.choose(belief, left, pending, claim).cell
-            choosing.append(time.perf_counter() - began)
-            item = pool.item(int(pool.cell_start[cell] + pool.cell_size[cell] - left[cell]))
-            key = tally_key(claim, cell, item.predicted, truth[item.item_id])
-            tally[key] = tally.get(key, 0) + 1
-            left[cell] -= 1
-        line(f"{N_CHOICES} choices one by one, p50 / p95 of each", quantiles(choosing), "")
-        line("... of the belief before it", quantiles(believing), "")
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        line("... memory of it all at the most", f"{most:,.0f} MB", "")
-
-
-def _write_shared(here: Path) -> dict[str, str]:
-    """Write a plan with two models that take any class for any other; return item -> class."""
-    rng = np.random.default_rng(7)
-    truth = rng.integers(0, N_CLASSES, N_ITEMS)
-    names = np.array([f"class-{k:04d}" for k in range(N_CLASSES)])
-    ids = [f"item-{i:07d}" for i in range(N_ITEMS)]
-    for model, accuracy in (("old", 0.6), ("new", 0.7)):
-        is_right = rng.random(N_ITEMS) < accuracy
-        said = np.where(is_right, truth, rng.integers(0, N_CLASSES, N_ITEMS))
-        columns = {
-            "item_id": pa.array(ids),
-            "p": pa.array(names[said]).dictionary_encode(),
-            "s": pa.array(rng.beta(np.where(is_right, 8, 4), 2).astype(np.float32)),
-            "text": pa.array([f"text of {i}" for i in range(N_ITEMS)]),
-        }
-        pq.write_table(pa.table(columns), here / f"{model}.parquet")
-    models = [
-        {"name": name, "predictions": f"{name}.parquet", "predicted": "p", "score": "s"}
-        for name in ("old", "new")
-    ]
-    values = {
-        "models": models,
-        "question": {"task": "identify"},
-        "pool": {"data": {"text": "text"}},
-    }
-    (here / "plan.yaml").write_text(json.dumps(values))
-    return dict(zip(ids, names[truth].tolist(), strict=True))
 
 
 def _which_is_better(here: Path) -> Iterator[tuple[float, float]]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.hypothetical import with_counts
-from worker.core.posterior.views import Layout, Queue, of_model
+from worker.core.posterior.views import Layout, of_model
 from worker.core.prior import empirical
 from worker.core.prior.hyperparameters import Hyperparameters, Scores, unfitted
 from worker.core.questions.question import Question
@@ -36,8 +36,7 @@ def labels_of_groups(seed: int) -> np.ndarray:
     for _ in range(240):
         parts = [with_counts(part, view.counts(tally)) for view in views]
         left = layout.size - tally.sum(axis=1)
-        queues = [Queue(view.of_portions(left), none) for view in views]
-        cell = for_each(parts, views, queues, WORST, left, rng).cell
+        cell = for_each(parts, views, WORST, left, none, rng).cell
         tally[cell, int(rng.random() > accuracy[cell])] += 1
     return np.bincount(group, tally.sum(axis=1))
 

@@ -39,8 +39,6 @@ class Outcomes:
     n_classes: (C, L) how many classes a kind of error stands for; 0: it cannot be in the cell.
     said: (T, M) the classes that M models predict, by the code that then stands for the prediction;
         outcomes are those of `worker.core.posterior.views.Layout`. None if there is one model.
-    portion: (T,) the portion that items of a code are counted in, where cells are shared; else None
-        and items are counted by their cells.
     """
 
     classes: tuple[str, ...]
@@ -50,7 +48,6 @@ class Outcomes:
     share: Floats | None
     n_classes: Ints
     said: Ints | None = None
-    portion: Ints | None = None
 
     @property
     def possible(self) -> NDArray[np.bool_]:
@@ -123,7 +120,7 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
         nothing = np.zeros((pool.n_cells, 0), dtype=np.int64)
         return Outcomes(
             pool.classes, _whatever(k, 0), n_kinds, Metric(), None, nothing,
-            pool.models.said, pool.models.portion,
+            pool.models.said,
         )  # fmt: skip
     if plan.evaluate is not None:  # no label is right or wrong
         nothing = np.zeros((pool.n_cells, 0), dtype=np.int64)
@@ -179,7 +176,6 @@ def count(
     Gold items (cell -1) tell of the annotators only and are left out.
 
     Args:
-        n_cells: rows of the counts: cells, or portions where these are counted.
         before: count the claims of the epochs below it only, as if it were its stage; None for all.
 
     Raises:
@@ -201,9 +197,8 @@ def count(
             )
         numbers += in_epoch, of_cell, said, code, n
     epoch, cell, predicted, label, n_items = np.array(numbers, dtype=np.int64).reshape(-1, 5).T
-    place = cell if meaning.portion is None else meaning.portion[predicted]
     outcome = meaning.of_each(predicted, label)
-    return counted(np.stack([epoch, place, outcome, n_items], axis=1), meaning, n_cells, before)
+    return counted(np.stack([epoch, cell, outcome, n_items], axis=1), meaning, n_cells, before)
 
 
 def n_labelled(tally: Mapping[str, int]) -> int:

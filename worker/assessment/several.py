@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.assessment.offered import Offered, offered
 from worker.assessment.outcomes import Counts, Outcomes, count
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.counts import BoundedCache
@@ -70,7 +69,6 @@ class Several:
     names: of the groups of the belief: the differences and what they are held to, or each model's
         own groups. asked: the differences, in the order of their groups.
     scores: of each view of an accuracy.
-    offered: the items, in the order in which a cell's come.
     """
 
     models: Models
@@ -82,7 +80,6 @@ class Several:
     asked: tuple[Asked, ...]
     first: Belief
     scores: tuple[Scores, ...]
-    offered: Offered
     # As of `single`.
     _last: dict[bytes, Belief] = field(default_factory=dict, repr=False)
 
@@ -181,21 +178,13 @@ class Several:
         if strategy is STRATEGIES["random"]:
             cell, numbers = any_item(helpful, rng), {}
         elif self.asked:
-            (view,), (queue,) = (
-                self.views,
-                self.offered.queues((belief,), self.views, left, pending),
-            )
-            choice = assay(belief, question, *queue, rng)
+            (view,) = self.views
+            choice = assay(belief, question, view.of_cells(left), view.of_cells(pending), rng)
             cell, numbers = int(view.cell[choice.cell]), choice.numbers
         else:
-            queues = self.offered.queues(belief.parts, self.views, left, pending)
-            choice = for_each(belief.parts, self.views, queues, question, left, rng)
+            choice = for_each(belief.parts, self.views, question, left, pending, rng)
             cell, numbers = choice.cell, choice.numbers
         return Choice(cell, int(self.pool.cell_group[cell]), numbers)
-
-    def in_order(self, order: Ints) -> Several:
-        """The same, with the pool's rows (N,) offered in another order within each cell."""
-        return replaced(self, offered=self.offered.in_order(order))
 
 
 def side_by_side(parts: tuple[Belief, ...], n_labels: int) -> Belief:
@@ -241,7 +230,7 @@ def _compared(plan: Plan, pool: Pool, meaning: Outcomes, models: Models) -> Seve
     return Several(
         models, pool, meaning, Question("compare", pairs=pairs, epsilon=plan.stop.target), (view,),
         (*(_named(models, one) for one in asked), NO_DIFFERENCE), tuple(asked),
-        replaced(believed_difference(view, common), n_labels=0), (), offered(pool, models),
+        replaced(believed_difference(view, common), n_labels=0), (),
     )  # fmt: skip
 
 
@@ -275,16 +264,16 @@ def _identified(plan: Plan, pool: Pool, meaning: Outcomes, models: Models) -> Se
     )
     return Several(
         models, pool, meaning, question, tuple(views), names, (), side_by_side(tuple(parts), 0),
-        tuple(scores), offered(pool, models),
+        tuple(scores),
     )  # fmt: skip
 
 
 def _scores(layout: Layout, model: int, view: View) -> Scores:
-    logit = view.means(fused_logit(layout, model), layout)
+    logit = view.of_cells(fused_logit(layout, model))
     sizes = np.bincount(view.group, view.size, view.n_groups)
     of_group = np.bincount(view.group, view.size * logit, view.n_groups) / np.maximum(sizes, 1)
     centre = float(of_group @ sizes / sizes.sum())
-    apart = Covariate(view.means(apart_from(layout, model), layout), *_APART)
+    apart = Covariate(view.of_cells(apart_from(layout, model)), *_APART)
     return Scores(logit, (of_group - centre)[view.group], (apart,))
 
 

@@ -158,16 +158,9 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         f"({len(pool.classes):,} classes); the question is {question}"
         f"{f' ({named})' if named else ''}.\n"
         f"Strategy {plan.strategy}, {plan.prior.kind} prior{strength}, {strata} of the score "
-        f"({_cells(pool)}), {plan.population} population, seed {plan.seed}.\n"
+        f"({pool.n_cells:,} cells), {plan.population} population, seed {plan.seed}.\n"
         f"Stop rule {claim}{limited}, guarantee {stop.guarantee}. Pool {pool.hash[:12]}."
     )
-
-
-def _cells(pool: Pool) -> str:
-    if pool.models is None or pool.models.portion is None:
-        return f"{pool.n_cells:,} cells"
-    n = int((pool.cell_group == pool.cell_group[-1]).sum())
-    return f"{pool.n_cells:,} cells, {n:,} of them shared by rare products of the models' groups"
 
 
 def finding_text(finding: Finding) -> str:

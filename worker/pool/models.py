@@ -1,9 +1,7 @@
 """What a compiled pool knows of several models; its cells are products of what they say.
 
 A cell holds items on which the models agree alike, in one group of each model; its label tells of
-all of them. An item's `predicted` is then the code of what all models say of it. Where there are
-too many such products, rare ones share a cell (`worker.pool.models_sharing`), and an item's code
-says which portion of its cell it is in.
+all of them. An item's `predicted` is then the code of what all models say of it.
 """
 
 from __future__ import annotations
@@ -16,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.posterior.views import Layout
+from worker.errors import PoolChanged
 
 Ints = NDArray[np.int64]
 
 ALL_ITEMS = "all items"
-SHARED = "several groups"  # the pool's group of cells that products of groups share
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,9 +26,8 @@ class Models:
     """What a compiled pool knows of M models.
 
     names: M. said: (T, M) index of the class that each model predicts, by the items' codes.
-    layout: of the P portions. own: (P, M) group of each among the model's own; own_names: theirs.
+    layout: of the C cells. own: (C, M) group of each among the model's own; own_names: theirs.
     agreed: how many items all models give the same class.
-    portion: (T,) the portion of each code; None if every portion is a cell of its own.
     """
 
     names: tuple[str, ...]
@@ -39,11 +36,10 @@ class Models:
     own: Ints
     own_names: tuple[tuple[str, ...], ...]
     agreed: int
-    portion: Ints | None = None
 
     def as_json(self) -> dict[str, Any]:
         """For the compiled pool's header."""
-        told: dict[str, Any] = {
+        return {
             "names": list(self.names),
             "said": self.said.tolist(),
             "block": self.layout.block.tolist(),
@@ -52,13 +48,6 @@ class Models:
             "own_names": [list(names) for names in self.own_names],
             "agreed": self.agreed,
         }
-        if self.portion is not None:
-            told["portions"] = {
-                "cell": self.layout.cells.tolist(),
-                "size": self.layout.size.tolist(),
-                "of_code": self.portion.tolist(),
-            }
-        return told
 
 
 def models_from(header: Mapping[str, Any]) -> Models | None:
@@ -66,22 +55,24 @@ def models_from(header: Mapping[str, Any]) -> Models | None:
     kept = header.get("models")
     if kept is None:
         return None
+    if "portions" in kept:
+        raise PoolChanged(
+            "the models' groups make more products than cells, which shared them in the release "
+            "that began this assessment: finish it with that one"
+        )
 
     def table(name: str) -> Ints:
         return np.array(kept[name], dtype=np.int64).reshape(-1, len(kept["names"]))
 
     logit = np.array(kept["logit"], dtype=np.float64).reshape(-1, len(kept["names"]))
-    shared = kept.get("portions")
-    size = np.array((shared or header["cells"])["size"], dtype=np.int64)
-    cell = None if shared is None else np.array(shared["cell"], dtype=np.int64)
+    size = np.array(header["cells"]["size"], dtype=np.int64)
     return Models(
         tuple(kept["names"]),
         table("said"),
-        Layout(size, table("block"), logit, cell),
+        Layout(size, table("block"), logit),
         table("own"),
         tuple(tuple(names) for names in kept["own_names"]),
         kept["agreed"],
-        None if shared is None else np.array(shared["of_code"], dtype=np.int64),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,17 +12,13 @@ from worker.core.posterior.views import Layout
 from worker.errors import PredictionsError
 from worker.plan import Plan
 from worker.pool.groups import PRODUCT, equal_mass_thresholds, group_codes
-from worker.pool.models import ALL_ITEMS, SHARED, Models, blocks_of
+from worker.pool.models import ALL_ITEMS, Models, blocks_of
 from worker.pool.models_reading import Said
-from worker.pool.models_sharing import Drawn, alone, only_these, ways_together
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-MOST_CELLS = 20_000  # rows of a view: each is a cell of a belief
-# Where cells are scarce, more products of their own tell more than more strata of a few: found on
-# made-up pools of a hundred classes.
-_STRATA_IF_SCARCE = 2
+MOST_CELLS = 20_000
 _USUAL = 8  # items of a cell, in products of groups that have so many
 
 
@@ -42,12 +38,11 @@ def cut(plan: Plan, said: Said) -> Cut:
 
     The groups are those that the models share (to compare them), or the products of each one's own
     (to identify). Strata are of the difference of the scores' logits where models disagree, of
-    their mean where they agree; where labels of agreement tell nothing, there is one. If even with
-    one stratum there are more than 20,000 cells, rare products share cells
-    (`worker.pool.models_sharing`); else every portion is a cell.
+    their mean where they agree; where labels of agreement tell nothing, there is one. There are as
+    many strata as 20,000 cells have room for.
 
     Raises:
-        PredictionsError: a view has more than 20,000 rows, however cells are shared.
+        PredictionsError: even with one stratum there are more cells.
     """
     assert plan.models is not None, "asked of a plan with several models"
     own, names = _own_groups(plan, said)
@@ -55,39 +50,31 @@ def cut(plan: Plan, said: Said) -> Cut:
     for more, of in zip(own[1:], names[1:], strict=True):
         _, group = np.unique(group * len(of) + more, return_inverse=True)
     block = blocks_of(said.predicted)
-    drawn = _drawn(plan, said, block, own, group)
-    _, first, portion = np.unique(drawn.portion, return_index=True, return_inverse=True)
-    portion = portion.reshape(-1)
-    size = np.bincount(portion)
-    logit = np.stack([_mean(said.logit[:, m], portion, size) for m in range(block.shape[1])], 1)
+    _, first, cell = np.unique(
+        _finest(plan, said, block, group), return_index=True, return_inverse=True
+    )
+    size = np.bincount(cell)
+    logit = np.stack([_mean(said.logit[:, m], cell, size) for m in range(block.shape[1])], 1)
     tuples, code = np.unique(said.predicted, axis=0, return_inverse=True)
-    code = code.reshape(-1)
-    portion_of_code = None
-    if drawn.n_alone < drawn.n_cells:
-        codes, code = np.unique(code * size.size + portion, return_inverse=True)
-        tuples, portion_of_code = tuples[codes // size.size], codes % size.size
     times = 1 if len(own) > 1 else len(plan.models)  # one grouping is every model's
     models = Models(
         tuple(model.name for model in plan.models),
         tuples.astype(np.int64),
-        Layout(size, block[first], logit, None if portion_of_code is None else drawn.cell[first]),
+        Layout(size, block[first], logit),
         np.stack([one[first] for one in own] * times, 1).astype(np.int64),
         tuple(tuple(n) for n in names * times),
         int((block.max(axis=1) == 0).sum()),
-        portion_of_code,
     )
-    single = first[drawn.cell[first] < drawn.n_alone]  # an item of each cell of one product
-    present = np.unique(group[single])
-    product: dict[int, str] = {}
-    for g, at in zip(group[single].tolist(), single.tolist(), strict=True):
-        product.setdefault(g, PRODUCT.join(n[o[at]] for n, o in zip(names, own, strict=True)))
-    shared = drawn.n_cells - drawn.n_alone
-    cell_group = np.append(np.searchsorted(present, group[single]), np.full(shared, present.size))
+    _, an_item, cell_group = np.unique(group[first], return_index=True, return_inverse=True)
+    products = tuple(
+        PRODUCT.join(n[o[at]] for n, o in zip(names, own, strict=True))
+        for at in first[an_item].tolist()
+    )
     return Cut(
-        code.astype(np.int32),
-        drawn.cell.astype(np.int32),
+        code.reshape(-1).astype(np.int32),
+        cell.reshape(-1).astype(np.int32),
         cell_group.astype(np.int32),
-        (*(product[g] for g in present.tolist()), *((SHARED,) if shared else ())),
+        products,
         models,
     )
 
@@ -103,48 +90,23 @@ def _own_groups(plan: Plan, said: Said) -> tuple[list[NDArray[np.int32]], list[t
     return [codes], [named]
 
 
-def _drawn(
-    plan: Plan, said: Said, block: Ints, own: Sequence[NDArray[np.int32]], group: Ints
-) -> Drawn:
-    """The finest of the ways to draw the items in which no view has too many rows."""
-    fewest: int | None = None
-    for drawn in _ways(plan, said, block, own, group):
-        if drawn.n_rows <= MOST_CELLS:
-            return drawn
-        fewest = min(fewest or drawn.n_rows, drawn.n_rows)
-    asked = "the groups of one model" if len(own) > 1 else "the groups, where models disagree,"
-    raise PredictionsError(
-        f"models: {asked} have to be told apart in {fewest:,} places, and at most {MOST_CELLS:,} "
-        "can be kept apart; group by something coarser (`pool.groups`: superclass(map.csv), or a "
-        "column)"
-    )
-
-
-def _ways(
-    plan: Plan, said: Said, block: Ints, own: Sequence[NDArray[np.int32]], group: Ints
-) -> Iterator[Drawn]:
-    """The ways to draw the items, the finest first."""
+def _finest(plan: Plan, said: Said, block: Ints, group: Ints) -> Ints:
+    """(n,) the cell of every item, ascending with groups; as many strata as there is room for."""
     is_identified = plan.question.task == "identify"
     pattern = np.unique(block, axis=0, return_inverse=True)[1].reshape(-1)
-    products = np.unique(group * (pattern.max() + 1) + pattern, return_inverse=True)[1].reshape(-1)
-    is_few = int(products.max()) < MOST_CELLS
-    if is_identified and not is_few:
-        strata = min(plan.pool.strata, _STRATA_IF_SCARCE)
-        fine = _fine(said.logit, block, pattern, products, strata, is_identified)
-        yield from ways_together(products, fine, pattern, own, said.logit, MOST_CELLS)
-        return
+    found, products = np.unique(group * (pattern.max() + 1) + pattern, return_inverse=True)
+    if found.size > MOST_CELLS:
+        raise PredictionsError(
+            f"models: their groups and where they agree make {found.size:,} products, and at most "
+            f"{MOST_CELLS:,} can be told apart; group by something coarser (`pool.groups`: "
+            "superclass(map.csv), or a column)"
+        )
+    products = products.reshape(-1)
     for strata in _fewer(plan.pool.strata):
-        fine = _fine(said.logit, block, pattern, products, strata, is_identified)
-        # Labels of agreement compare nothing: these items need no cells, if there are too many.
-        yield alone(fine) if is_few else only_these(products, fine, (block != 0).any(axis=1))
-
-
-def _fine(
-    logit: Floats, block: Ints, pattern: Ints, products: Ints, n_strata: int, splits_agreement: bool
-) -> Ints:
-    """The cell of each item, (n,), if no cell is shared; ascending with the products."""
-    stratum = _strata(logit, block, pattern, n_strata, splits_agreement)
-    fine: Ints = products * n_strata + _coarser(stratum, products, n_strata)
+        stratum = _strata(said.logit, block, pattern, strata, is_identified)
+        fine: Ints = products * strata + _coarser(stratum, products, strata)
+        if np.unique(fine).size <= MOST_CELLS:
+            break
     return fine
 
 

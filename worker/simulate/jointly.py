@@ -29,7 +29,7 @@ def jointly(
         Where the label's item stands among `outcomes`, and the belief after it.
     """
     pool = assessment.pool
-    layout, portion = several.models.layout, several.offered.portions()
+    layout = several.models.layout
     counts = np.zeros((layout.size.size, layout.n_outcomes), dtype=np.int64)
     early = np.zeros_like(counts)
     left, pending = np.array(pool.cell_size), np.zeros_like(pool.cell_size)
@@ -41,7 +41,7 @@ def jointly(
             return
         at = pool.next_row(cell, int(left[cell]))
         left[cell] -= 1
-        counts[portion[at], outcomes[at]] += 1
+        counts[cell, outcomes[at]] += 1
         n = claim + 1
         is_refitted = is_refit(n)
         if is_refitted:
@@ -57,7 +57,7 @@ def plausible_outcomes(several: Several, rng: Rng) -> Ints:
     How much better a model is than its scores say, and how often none is right, is drawn once for
     all cells: a belief that took every cell for itself would be found out.
     """
-    layout, portion = several.models.layout, several.offered.portions()
+    layout = several.models.layout
     share = plausible_shares(layout)
     better, none = rng.normal(0.0, _COMMON, layout.block.shape[1]), rng.normal(0.0, _COMMON)
     share[:, NONE_RIGHT] *= np.exp(none)
@@ -65,13 +65,14 @@ def plausible_outcomes(several: Several, rng: Rng) -> Ints:
         share[np.arange(len(share)), layout.right(m)] *= np.exp(logit)
     share = dirichlets(_STRENGTH * share / share.sum(axis=1, keepdims=True), rng, 1)[0]
     upto = np.cumsum(share, axis=1)[:, :-1]
-    outcome: Ints = (rng.random((portion.size, 1)) > upto[portion]).sum(axis=1)
+    cell = np.repeat(np.arange(layout.size.size), layout.size)
+    outcome: Ints = (rng.random((cell.size, 1)) > upto[cell]).sum(axis=1)
     return outcome
 
 
 def all_counted(several: Several, outcome: Ints) -> Belief:
     """The belief when every item of the pool has its outcome."""
     layout, width = several.models.layout, several.models.layout.n_outcomes
-    at = several.offered.portions() * width + outcome
+    at = np.repeat(np.arange(layout.size.size), layout.size) * width + outcome
     counts = np.bincount(at, minlength=layout.size.size * width).reshape(-1, width)
     return several.believe_counts(Counts(counts, np.zeros_like(counts), 0))

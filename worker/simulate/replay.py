@@ -78,9 +78,6 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
     outcomes = (outcome if order is None else outcome[order]).tolist()
     several = assessment.several
     if several is not None:
-        if order is not None:
-            several = several.in_order(order)
-            assessment = replace(assessment, kind=several)
         for at, belief in jointly(assessment, several, outcomes):
             yield Revealed(rows[at], belief)
         return

@@ -53,7 +53,7 @@ def test_labels_of_one_group_move_the_others(tmp_path):
     counts = np.zeros((layout.size.size, layout.n_outcomes), np.int64)
     view = several.views[0]
     for row in np.flatnonzero((view.group == 0) & (view.cell >= 0)):
-        at = int(view.portion[view.row == row][0])
+        at = int(view.cell[row])
         counts[at, layout.right(1)[at]] = min(3, layout.size[at])
     belief = several.believe_counts(Counts(counts, counts, 1))
     assert mean(belief)[0] < -0.05
@@ -120,12 +120,13 @@ def test_a_rate_that_is_the_same_in_all_strata_and_groups_is_claimed_rightly(
         tmp_path, {"old": 0.93, "new": 0.95}, where, n=3000,
         stop={"rope": {"epsilon": 0.05}}, pool={"strata": strata},
     )  # fmt: skip
-    layout, portion = work.several.models.layout, work.several.offered.portions()
-    differs = (layout.block[:, 0] != layout.block[:, 1])[portion]
+    layout = work.several.models.layout
+    cell = np.repeat(np.arange(layout.size.size), layout.size)
+    differs = (layout.block[:, 0] != layout.block[:, 1])[cell]
     n_runs, rights = 12 if IS_SHORT else 60, []
     for number in range(n_runs):
-        u = np.random.default_rng(number).random(portion.size)
-        first, second = (layout.right(m)[portion] for m in (0, 1))
+        u = np.random.default_rng(number).random(cell.size)
+        first, second = (layout.right(m)[cell] for m in (0, 1))
         of = np.where(u < chances[0], first, np.where(u < sum(chances), second, 1))
         outcome = np.where(differs, of, first)
         found = replay(work, outcome, Measures(work.pool.n_items, (), True), 1, number)

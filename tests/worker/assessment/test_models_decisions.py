@@ -100,7 +100,8 @@ def test_equal_models_are_told_to_be_equivalent(tmp_path):
 def test_the_worst_group_of_each_model_is_found_with_the_same_labels(tmp_path):
     truth = write_models(tmp_path, TWO)
     plan = plan_of(tmp_path, values_of(["old", "new"], {"task": "identify"}))
-    work, header, ledger, _ = _labelled(tmp_path, plan, truth)
+    work, header, ledger, desk = _labelled(tmp_path, plan, truth)
+    assert replay(work, ledger, desk).is_equal
 
     (decided,) = [json.loads(text) for text in ledger.decisions()]
     chosen = [row for row in decided["models"]["groups"] if row["is_chosen"]]
@@ -115,6 +116,15 @@ def test_the_worst_group_of_each_model_is_found_with_the_same_labels(tmp_path):
         report.text
     )
     assert re.search(r", each at least \d[\d.]*% sure; ", report.text)
+
+
+def test_a_queue_ahead_of_the_answers_is_chosen_again_alike(tmp_path):
+    truth = write_models(tmp_path, TWO)
+    more = {"queue": {"look_ahead": 7}, "stop": {"budget": 40}}
+    plan = plan_of(tmp_path, values_of(["old", "new"], {"task": "identify"}, **more))
+    work, _, ledger, desk = _labelled(tmp_path, plan, truth)
+    assert any(choice["pending"] for choice in ledger.choices())
+    assert replay(work, ledger, desk).is_equal
 
 
 def test_a_budget_that_is_spent_says_among_which_of_its_groups_each_models_worst_is(tmp_path):

@@ -40,9 +40,8 @@ def _disagreeing(folder, groups):
     work = assess(plan, pool)
     outcome = outcomes(work, read_truth(plan, pool, "truth"))
     layout = work.several.models.layout
-    at = (work.several.offered.portions() * layout.n_outcomes + outcome)[
-        rng.permutation(N)[:N_LABELS]
-    ]
+    cell = np.repeat(np.arange(pool.n_cells), pool.cell_size)
+    at = (cell * layout.n_outcomes + outcome)[rng.permutation(N)[:N_LABELS]]
     tally = np.bincount(at, minlength=layout.size.size * layout.n_outcomes)
     return work, outcome, tally.reshape(-1, layout.n_outcomes)
 
@@ -53,7 +52,7 @@ def test_who_is_right_where_models_disagree_is_learnt_though_no_score_tells(tmp_
     belief = work.several.believe_counts(Counts(tally, tally, 1))
     differs = (work.several.models.layout.block[:, 1] != 0).astype(float)
     for part, view, is_right in zip(belief.parts, work.several.views, (0, 1), strict=True):
-        is_apart = view.means(differs, work.several.models.layout) == 1
+        is_apart = view.of_cells(differs) == 1
         rate = moments(part).rate
         assert rate[is_apart] == pytest.approx(is_right, abs=0.25)
         right, wrong = view.counts(tally)[~is_apart].sum(axis=0)

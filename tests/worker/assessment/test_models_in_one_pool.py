@@ -15,8 +15,9 @@ from tests.worker.assessment.models_pool import (
 )
 from worker.assessment import assess
 from worker.core.posterior.summary import mean
-from worker.errors import PredictionsError
-from worker.pool import compile_pool
+from worker.errors import PoolChanged, PredictionsError
+from worker.pool import compile_pool, models_cutting
+from worker.pool.models import models_from
 from worker.pool.truth import read_truth
 from worker.simulate.jointly import all_counted
 from worker.simulate.truths import outcomes
@@ -109,3 +110,23 @@ def test_cells_are_in_one_group_of_every_model_and_in_one_pattern(tmp_path):
     assert all(
         a + n == b for (a, b), n in zip(pairwise(pool.cell_start), pool.cell_size, strict=False)
     )
+
+
+def test_where_cells_are_scarce_there_are_fewer_strata_and_too_many_products_are_refused(
+    tmp_path, monkeypatch
+):
+    write_models(tmp_path, TWO, n=300)
+    plan = plan_of(tmp_path, values_of(["old", "new"], {"task": "identify"}))
+    usual = compile_pool(plan, tmp_path / "usual")
+    n_products = len(usual.group_names)  # two models agree or not by their classes alone
+    assert usual.n_cells > 2 * n_products
+    monkeypatch.setattr(models_cutting, "MOST_CELLS", 2 * n_products)
+    assert n_products <= compile_pool(plan, tmp_path / "scarce").n_cells <= 2 * n_products
+    monkeypatch.setattr(models_cutting, "MOST_CELLS", n_products - 1)
+    with pytest.raises(PredictionsError, match=f"make {n_products} products.* something coarser"):
+        compile_pool(plan, tmp_path / "none")
+
+
+def test_a_pool_whose_products_share_cells_is_left_to_the_release_that_made_it():
+    with pytest.raises(PoolChanged, match="finish it with that one"):
+        models_from({"models": {"portions": {}}})

@@ -7,7 +7,7 @@ import numpy as np
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.hypothetical import with_pending
 from worker.core.posterior.moments import moments
-from worker.core.posterior.views import Queue, View
+from worker.core.posterior.views import View
 from worker.core.questions.question import Question
 from worker.core.strategies.deciding import telling
 from worker.core.strategies.ours import EXPLORE
@@ -17,21 +17,20 @@ from worker.core.strategies.picking import Choice, Ints, NothingLeft, Rng, any_i
 def for_each(
     parts: Sequence[Belief],
     views: Sequence[View],
-    queues: Sequence[Queue],
     question: Question,
     left: Ints,
+    pending: Ints,
     rng: Rng,
 ) -> Choice:
     """The cell whose label tells most about the extreme groups of each model.
 
     A cell's worth is what its label tells of the extreme groups of each model (`telling`), added
-    up: items that lie in open groups of several models come first. Where groups share a cell, its
-    worth is what is expected of an item of it, which is in the group by a chance only. With a
-    little chance any item of the group that the cell tells most about.
+    up: items that lie in open groups of several models come first. With a little chance any item
+    of the group that the cell tells most about.
 
     Args:
-        parts: the belief about each model's own groups, with its view and the view's queue.
-        left: (C,) items of the pool's cells that can still be claimed.
+        parts: the belief about each model's own groups, with its view.
+        left, pending: (C,) items of the pool's cells that can still be claimed, and claimed ones.
 
     Returns:
         The pool's cell; its group is left to the caller.
@@ -42,11 +41,11 @@ def for_each(
     if not left.any():
         raise NothingLeft("every item is labelled, queued or withheld; wait for the queued items.")
     worth = np.zeros((len(parts), left.size))  # of each model
-    for at, (part, view, queue) in enumerate(zip(parts, views, queues, strict=True)):
-        expected = with_pending(part, queue.pending)
+    for at, (part, view) in enumerate(zip(parts, views, strict=True)):
+        expected = with_pending(part, view.of_cells(pending))
         known = moments(expected)
         own = known.drop * telling(expected, known, question, rng)[view.group]
-        np.add.at(worth[at], view.cell, own * view.chance(queue, left))
+        worth[at, view.cell] = np.where(view.of_cells(left) > 0, own, 0.0)
     total = worth.sum(axis=0)
     useful = np.where(total > 0, left, 0)
     if not useful.any():
@@ -55,10 +54,9 @@ def for_each(
     numbers = {"worth": float(total[cell])}
     if rng.random() < EXPLORE:
         at = int(worth[:, cell].argmax())  # the model that the cell tells most about
-        view, own_left = views[at], queues[at].left
-        rows = np.flatnonzero(view.cell == cell)
+        view = views[at]
+        own = view.cell[view.group == view.group[view.cell == cell]]
         near = np.zeros_like(left)
-        own = view.group == view.group[rows[own_left[rows].argmax()]]
-        near[view.cell[own]] = own_left[own]
+        near[own] = left[own]
         cell, numbers = any_item(near, rng), {"explored": 1.0}
     return Choice(cell, -1, numbers)
