@@ -32,6 +32,7 @@ LAYERS = (
     "worker.core",
     "worker.evaluator",
     "worker.store",
+    "worker.metrics",
     "worker.plan",
     "worker.pool",
     "worker.evaluation",

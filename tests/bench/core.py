@@ -21,9 +21,10 @@ from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.rule import decide
 from worker.core.stopping.schedule import is_refit
 from worker.core.strategies import STRATEGIES
-from worker.plan.defaults import DEFAULT_STRATA_OF_BINS as OF_BINS
+from worker.metrics import METRICS
 
 GROUPS, STRATA, BINS, CLASSES, ITEMS = 100, 16, 10, 100, 100
+STRATA_OF_BINS = METRICS["ece"].strata or 1
 LABELS, WARM = 1_500, 50
 LOWEST, WORST_10 = Question("identify"), Question("identify", top=10)
 HIGHEST, ESTIMATE = Question("identify", which="highest"), Question("estimate")
@@ -70,7 +71,7 @@ def rows() -> Iterator[Row]:
         yield f"confusion, {CLASSES} classes, {strategy}", labels(matrix, ESTIMATE, strategy), 1.0
         cost = with_kinds(Metric("cost", values=np.tile(np.arange(float(CLASSES)), (GROUPS, 1))))
         yield f"cost, {CLASSES} classes, {strategy}", labels(cost, HIGHEST, strategy), 1.0
-        for parts, told in ((1, ""), (OF_BINS, f" in {OF_BINS} strata")):
+        for parts, told in ((1, ""), (STRATA_OF_BINS, f" in {STRATA_OF_BINS} strata")):
             binned = believed(BINS * parts, binning(parts))
             what = f"classwise ECE, {BINS} bins{told}, {strategy}"
             yield what, labels(binned, HIGHEST, strategy), 1.0

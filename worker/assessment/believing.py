@@ -18,6 +18,7 @@ from worker.core.prior import empirical, priors, siblings
 from worker.core.prior.hyperparameters import Fit, Hyperparameters, Scores, unfitted
 from worker.core.prior.kinds import common_errors, expected_kinds, fit_kinds
 from worker.core.prior.shared import Shared, with_component_apart, with_fixed
+from worker.metrics import METRICS
 from worker.plan import Plan
 from worker.pool import Pool
 
@@ -144,7 +145,7 @@ def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:
         return prior_for(meaning, pool, first.mode, first.covariance)
     if plan.prior.kind == "informative":
         return *priors.informative(pool.cell_mean_score, plan.prior.strength), one
-    if plan.question.metric in ("cost", "confusion"):
+    if METRICS[plan.question.metric].has_entries:
         # uniform over the classes, of which one is right
         right = np.full(pool.n_cells, plan.prior.strength / len(pool.classes))
         return right, plan.prior.strength - right, one

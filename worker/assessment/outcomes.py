@@ -16,6 +16,8 @@ from worker.core.posterior.metrics import Metric
 from worker.core.posterior.views import outcome_of_block
 from worker.core.stopping.schedule import fitted_at, stage
 from worker.errors import AssayError
+from worker.metrics import METRICS
+from worker.metrics.kind import Cells, right_or_wrong, whatever_predicted
 from worker.plan import Plan
 from worker.pool import Pool
 from worker.pool.models import blocks_of
@@ -37,6 +39,7 @@ class Outcomes:
     metric: with the values that follow from the kinds.
     share: (C, L) the classifier's probabilities for each kind, summed; None if there are none.
     n_classes: (C, L) how many classes a kind of error stands for; 0: it cannot be in the cell.
+    has_entries: the metric must know which class a label is.
     said: (T, M) the classes that M models predict, by the code that then stands for the prediction;
         outcomes are those of `worker.core.posterior.views.Layout`. None if there is one model.
     """
@@ -47,6 +50,7 @@ class Outcomes:
     metric: Metric
     share: Floats | None
     n_classes: Ints
+    has_entries: bool = False
     said: Ints | None = None
 
     @property
@@ -114,58 +118,28 @@ def metric_of(plan: Plan) -> Metric:
 
 def outcomes(plan: Plan, pool: Pool) -> Outcomes:
     """Say what every label means for the metric of the plan."""
-    metric, k = plan.question.metric, len(pool.classes)
+    asked, k = plan.question, len(pool.classes)
     if pool.models is not None:
         n_kinds = pool.models.layout.n_outcomes - 1
         nothing = np.zeros((pool.n_cells, 0), dtype=np.int64)
+        kind = whatever_predicted(k, 0)
         return Outcomes(
-            pool.classes, _whatever(k, 0), n_kinds, Metric(), None, nothing,
-            pool.models.said,
+            pool.classes, kind, n_kinds, Metric(), None, nothing, said=pool.models.said
         )  # fmt: skip
+    cells = Cells(
+        pool.classes, pool.cell_group, pool.cell_unit, pool.cell_mean_score,
+        pool.cell_mean_probability, pool.costs,
+        None if asked.positive is None else pool.classes.index(asked.positive),
+        pooled=asked.bin_factor is None,
+    )  # fmt: skip
     if plan.evaluate is not None:  # no label is right or wrong
-        nothing = np.zeros((pool.n_cells, 0), dtype=np.int64)
-        return Outcomes(pool.classes, _whatever(k, 0), 0, metric_of(plan), None, nothing)
-    kind = _whatever(k, 0)
-    values: Floats = np.zeros(0)
-    n_classes: Ints = np.zeros((pool.n_cells, 0), dtype=np.int64)
-    share: Floats | None = None
-    if metric in ("cost", "confusion"):
-        predicted = pool.cell_group  # their groups are the predicted classes
-        kind = np.tile(np.arange(k + 1), (k, 1))
-        if metric == "cost":
-            assert pool.costs is not None, "a pool for costs has them"
-            kind, by_kind = _kinds_of_costs(pool.costs)
-            right = np.diag(pool.costs)[predicted]
-            values = np.concatenate([right[:, None], np.nan_to_num(by_kind[predicted])], axis=1)
-        np.fill_diagonal(kind, -1)
-        n_kinds = k if metric == "confusion" else values.shape[-1] - 1
-        classes = np.stack([(kind[:, :k] == j).sum(axis=1) for j in range(n_kinds)], axis=1)
-        n_classes = classes[predicted]
-        share = _summed(pool.cell_mean_probability, kind[predicted, :k], n_kinds)
-    elif metric == "tpr":
-        positive = pool.classes.index(str(plan.question.positive))
-        kind = _whatever(k, np.where(np.arange(k + 1) == positive, 0, 1))
-        can_miss = pool.cell_unit == 0  # predicted another class than the positive one
-        n_classes = np.stack([can_miss, np.where(can_miss, k - 2, k - 1)], axis=1).astype(np.int64)
-        if pool.cell_mean_probability is not None:
-            missed = np.where(can_miss, pool.cell_mean_probability[:, positive], 0.0)
-            # the rest but for the predicted class, whose probability is the score
-            others = np.maximum(1 - pool.cell_mean_score - missed, 0.0)
-            share = np.stack([missed, others], axis=1)
+        meaning = right_or_wrong(cells, metric_of(plan))
+    else:
+        meaning = METRICS[asked.metric].meaning(cells)
     return Outcomes(
-        pool.classes,
-        kind,
-        n_classes.shape[1],
-        Metric(
-            metric,
-            score=pool.cell_mean_score if metric in ("bias", "ece") else np.zeros(0),
-            unit=pool.cell_unit if metric in ("ece", "tpr") else np.zeros(0, np.int64),
-            values=values,
-            pooled=metric == "ece" and plan.question.bin_factor is None,
-        ),
-        share,
-        n_classes,
-    )
+        pool.classes, meaning.kind, meaning.n_classes.shape[1], meaning.metric, meaning.share,
+        meaning.n_classes, METRICS[asked.metric].has_entries,
+    )  # fmt: skip
 
 
 def count(
@@ -182,14 +156,14 @@ def count(
         AssayError: a label is no class of the pool, but the metric must know which one it is.
     """
     index = {name: i for i, name in enumerate(meaning.classes)}
-    n_classes, has_entries = len(index), meaning.metric.kind in ("cost", "confusion")
+    n_classes = len(index)
     numbers: list[int] = []
     for key, n in tally.items():
         in_epoch, of_cell, said, name = read_tally_key(key)
         if of_cell < 0:
             continue
         code = index.get(name, n_classes)
-        if has_entries and code == n_classes:
+        if meaning.has_entries and code == n_classes:
             raise AssayError(
                 f"An annotator gave the class {name!r}, which is no class of the pool, and the "
                 f"metric {meaning.metric.kind} has no entry for it. Name it in `pool.classes`, or "
@@ -222,40 +196,3 @@ def counted(table: Ints, meaning: Outcomes, n_cells: int, before: int | None = N
     old = table[table[:, 0] < fitted_at(now)]
     np.add.at(early, (old[:, 1], old[:, 2]), old[:, 3])
     return Counts(total, early, now)
-
-
-def _whatever(k: int, of_label: Ints | int) -> Ints:
-    """(K, K + 1) kinds of errors that are the same whatever was predicted, in the room of one."""
-    row = np.broadcast_to(np.asarray(of_label, dtype=np.int64), k + 1)
-    return np.broadcast_to(row, (k, k + 1))
-
-
-def _kinds_of_costs(costs: Floats) -> tuple[Ints, Floats]:
-    """The kind of every error (K, K + 1), and each kind's cost (K, L), nan where there is none.
-
-    Errors that cost the same are one kind: a Dirichlet whose shares are summed is a Dirichlet.
-    """
-    k = len(costs)
-    kind = np.zeros((k, k + 1), dtype=np.int64)
-    levels = []
-    for predicted in range(k):
-        others = np.delete(np.arange(k), predicted)
-        level, of = np.unique(costs[others, predicted], return_inverse=True)
-        kind[predicted, others] = of
-        levels.append(level)
-    by_kind = np.full((k, max(level.size for level in levels)), np.nan)
-    for predicted, level in enumerate(levels):
-        by_kind[predicted, : level.size] = level
-    return kind, by_kind
-
-
-def _summed(
-    probability: NDArray[np.float32] | None, kind: Ints, n_kinds: int
-) -> NDArray[np.float64] | None:
-    """(C, L) the classifier's probabilities summed over the classes of each kind."""
-    if probability is None:
-        return None
-    share = np.zeros((len(probability), n_kinds))
-    for j in range(n_kinds):
-        share[:, j] = np.where(kind == j, probability, 0.0).sum(axis=1)
-    return share

@@ -16,10 +16,10 @@ from worker.assessment.outcomes import outcomes
 from worker.assessment.several import several
 from worker.cli.doctor import Finding
 from worker.findings.annotating import waiting_text
-from worker.findings.claims import WORDS
 from worker.findings.fates import given_up_text
 from worker.findings.model_comparison import question_of_models
 from worker.formats import share
+from worker.metrics import WORDS
 from worker.plan import Plan
 from worker.plan.explaining import README, Key
 from worker.pool import Pool

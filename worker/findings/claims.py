@@ -6,78 +6,13 @@ How sure a claim is follows it after a comma, so that no page says one without t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.rule import Verdict
 from worker.formats import at_most, percent
+from worker.metrics import Words
 
 _SLACK = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """How one speaks about the groups' values under a metric.
-
-    name, names: of one value, of many. lowest, highest: what the extreme groups are; {} is
-    "class", "groups" and so on. below, within, above: what holds between two groups and epsilon.
-    """
-
-    name: str
-    names: str
-    lowest: str
-    highest: str
-    below: str
-    within: str
-    above: str
-
-
-def _words(
-    name: str, names: str, lowest: str, highest: str, less: str, same: str, more: str
-) -> Words:
-    by = "by more than {2:g}"
-    return Words(
-        name, names, f"{lowest} {{}}", f"{highest} {{}}",
-        f"{{0}} is {less} than {{1}} {by}",
-        f"{{0}} and {{1}} are {same} to within {{2:g}}",
-        f"{{0}} is {more} than {{1}} {by}",
-    )  # fmt: skip
-
-
-WORDS = {
-    "accuracy": _words(
-        "accuracy", "accuracies", "least accurate", "most accurate",
-        "less accurate", "equally accurate", "more accurate",
-    ),
-    "bias": _words(
-        "overconfidence", "overconfidences", "least overconfident", "most overconfident",
-        "less overconfident", "equally overconfident", "more overconfident",
-    ),
-    "ece": _words(
-        "calibration error", "calibration errors", "best calibrated", "worst calibrated",
-        "better calibrated", "equally well calibrated", "worse calibrated",
-    ),
-    "cost": _words(
-        "expected cost", "expected costs", "least costly", "most costly",
-        "less costly", "equally costly", "more costly",
-    ),
-    "l2": _words(
-        "normalised L2 distance", "normalised L2 distances", "closest", "farthest",
-        "closer to people", "equally far from people", "farther from people",
-    ),
-    "kl": _words(
-        "KL divergence (bits)", "KL divergences", "closest", "farthest",
-        "closer to people", "equally far from people", "farther from people",
-    ),
-    "confusion": _words("accuracy", "rows of the confusion matrix", "", "", "", "", ""),
-    "tpr": Words(
-        "true positive rate", "true positive rates",
-        "{} with the lowest true positive rate", "{} with the highest true positive rate",
-        "{0} has a lower true positive rate than {1} by more than {2:g}",
-        "{0} and {1} have the same true positive rate to within {2:g}",
-        "{0} has a higher true positive rate than {1} by more than {2:g}",
-    ),
-}  # fmt: skip
 
 
 def needs_the_right_set(question: Question, rule: StopRule, is_guarded: bool = False) -> bool:

@@ -19,12 +19,8 @@ from worker.core.posterior.summary import interval, mean, whole
 from worker.core.stopping.rule import Verdict
 from worker.core.stopping.shortlist import Shortlist
 from worker.findings.ranks import GroupRanks
+from worker.metrics import METRICS
 from worker.store import State
-
-# Metrics whose groups may have no error at all, or have missed none: of who is the best of them the
-# prior decides, and probabilities of .6 came true in .1 to .4 (`make calibration`). So at both
-# ends where people may just say what was predicted.
-_BOUNDED = ("ece", "cost", "tpr")
 
 
 def groups(assessment: Assessment, belief: Belief) -> list[dict[str, Any]]:
@@ -176,7 +172,9 @@ def _places(assessment: Assessment, found: GroupRanks) -> list[dict[str, float |
         # Labels that go to all groups alike leave open which is the lowest: of sixty groups, six of
         # them equally bad, .65 came true in .38 (`make calibration`).
         untold = {"p_lowest", "p_highest"}
-    elif asked.metric in _BOUNDED:
+    elif METRICS[asked.metric].best_is_open:
+        # groups may have no error at all, or have missed none: of who is the best of them the prior
+        # decides, and probabilities of .6 came true in .1 to .4 (`make calibration`)
         untold = {"p_lowest" if asked.which == "highest" else "p_highest"}
     columns = [getattr(found, name) * (np.nan if name in untold else 1) for name in names]
     return [dict(zip(names, map(rounded, row), strict=True)) for row in np.column_stack(columns)]

@@ -13,8 +13,9 @@ from worker.core.posterior.summary import interval, mean
 from worker.core.questions.question import StopRule
 from worker.core.stopping.pairs import PairVerdict
 from worker.core.stopping.rule import Verdict
-from worker.findings.claims import WORDS, extreme_claim, sure_text, within_text
+from worker.findings.claims import extreme_claim, sure_text, within_text
 from worker.formats import probability
+from worker.metrics import WORDS
 from worker.pool.models import ALL_ITEMS
 
 _MOST_SAID = 3

@@ -13,8 +13,6 @@ from worker.core.stopping.pairs import PairVerdict
 from worker.core.stopping.rule import Verdict
 from worker.core.stopping.shortlist import Shortlist
 from worker.findings.claims import (
-    WORDS,
-    Words,
     extreme_among,
     extreme_claim,
     how_sure,
@@ -24,6 +22,7 @@ from worker.findings.claims import (
 )
 from worker.findings.model_comparison import finding_of_models
 from worker.formats import error, whole_percent
+from worker.metrics import WORDS, Words
 
 
 def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:

@@ -2,31 +2,15 @@
 
 from typing import Any
 
-from worker.plan.fitting import OF_TRUE_CLASSES
-from worker.plan.question_part import DEFAULT_BINS
+from worker.metrics import METRICS
 
 DEFAULT_STRATA = 16
 # A guarantee that holds at any time believes no score: it needs labels in every cell.
 DEFAULT_STRATA_ANYTIME = 2
-# The bins of a group's ECE are cells already, but half of a pool may lie in the last one, where
-# items of score .91 are wrong 25 times as often as those of .999 (CIFAR-100: 25% and 1%). The
-# guarantee believes no score, and has its bins.
-DEFAULT_STRATA_OF_BINS = 4
-# A cell learns its kinds of errors from its own alone. Of a class that is cut in 16 it has one or
-# two, and the intervals of its entries, and of its cost, held in .8 to .85.
-DEFAULT_STRATA_OF_KINDS = 1
 DEFAULT_LOOKS = 2
 # An error that is small enough is expected, and not claimed with a probability. With three looks a
 # pool's ECE is within its `rmse` in .6 of the runs where the surest items are off: none to spare.
 DEFAULT_LOOKS_AT_ERRORS = 3
-
-
-def usual_strength(metric: object) -> float:
-    """Return how many labels a prior is worth by default.
-
-    Source: the paper's settings: 2 for Beta priors, 1 for Dirichlet priors.
-    """
-    return 1.0 if metric in ("cost", "confusion") else 2.0
 
 
 def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
@@ -42,15 +26,15 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
     # the predictions of a project have scores, unless the plan says `score: null`
     score = pool.get("score", pool.get("project"))
     has_scores = pool.get("probabilities") is not None or score is not None
-    metric = question.get("metric")
-    is_ece_in_groups = metric == "ece" and not _has_bins(pool.get("groups"))
+    metric = METRICS.get(str(question.get("metric")), METRICS["accuracy"])
+    has_bins_in_groups = metric.bins and not _has_bins(pool.get("groups"))
     prior = {
         # what is asked of true classes begins with the probabilities of all of them
-        "kind": "empirical" if has_scores or metric not in OF_TRUE_CLASSES else "uniform",
-        "strength": usual_strength(metric),
+        "kind": "empirical" if has_scores or not metric.of_true_classes else "uniform",
+        "strength": metric.strength,
     } | prior
-    if is_ece_in_groups and question.get("bins") is None:
-        question = question | {"bins": DEFAULT_BINS}
+    if has_bins_in_groups and question.get("bins") is None:
+        question = question | {"bins": metric.bins}
     is_stratified = (
         prior["kind"] == "empirical"
         and values.get("population", "finite") == "finite"
@@ -68,10 +52,8 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
             filled["annotation"] = {"rule": "frequencies"} | annotation
     if "pool" in values:
         usual = DEFAULT_STRATA_ANYTIME if is_anytime else DEFAULT_STRATA
-        if is_ece_in_groups:
-            usual = 1 if is_anytime else DEFAULT_STRATA_OF_BINS
-        if metric in ("cost", "confusion"):
-            usual = DEFAULT_STRATA_OF_KINDS
+        if metric.strata is not None and (has_bins_in_groups or not metric.bins):
+            usual = 1 if is_anytime else metric.strata
         filled["pool"] = {"strata": usual if is_stratified else 1} | pool
     if "question" in values:
         filled["question"] = question

@@ -2,14 +2,13 @@
 
 from typing import Literal
 
+from worker.metrics import METRICS
 from worker.plan.annotation_part import AnnotationPlan
 from worker.plan.evaluate_part import EvaluatePlan
 from worker.plan.pool_part import PoolPlan
 from worker.plan.prior_part import PriorPlan
 from worker.plan.question_part import QuestionPlan
 from worker.plan.stop_part import StopPlan
-
-OF_TRUE_CLASSES = ("cost", "confusion", "tpr")  # metrics that ask for more than right or wrong
 
 
 def mistakes_between(
@@ -85,16 +84,17 @@ def _between_scores(
     pool: PoolPlan, question: QuestionPlan, prior: PriorPlan
 ) -> list[tuple[str, str]]:
     found = []
-    metric = question.metric
+    metric, of_metric = question.metric, METRICS[question.metric]
     if not pool.has_scores:
         cure = "but the pool has no scores; give `pool.probabilities`, or `pool.score`"
-        if metric in ("bias", "ece"):
+        if of_metric.needs_scores:
             text = f"came {metric}, which holds scores against labels, {cure}"
             found.append(("question.metric", text))
-        if prior.kind == "informative" or (prior.kind == "empirical" and metric in OF_TRUE_CLASSES):
+        is_empirical = prior.kind == "empirical" and of_metric.of_true_classes
+        if prior.kind == "informative" or is_empirical:
             text = f"came {prior.kind}, which begins with the scores, {cure}, or write uniform"
             found.append(("prior.kind", text))
-    elif metric in OF_TRUE_CLASSES and pool.probabilities is None and prior.kind != "uniform":
+    elif of_metric.of_true_classes and pool.probabilities is None and prior.kind != "uniform":
         text = f"came {metric}, whose {prior.kind} prior needs the probabilities of all classes"
         cure = "give `pool.probabilities`, or write `prior: {kind: uniform}`"
         found.append(
@@ -104,13 +104,13 @@ def _between_scores(
 
 
 def _between_groups(pool: PoolPlan, question: QuestionPlan) -> list[tuple[str, str]]:
-    metric, factors = question.metric, pool.factors
+    metric, by, factors = question.metric, METRICS[question.metric].groups, pool.factors
     came = ", ".join(str(factor) for factor in factors)
     kinds = {factor.kind for factor in factors}
-    if metric in ("cost", "confusion") and (len(factors) > 1 or kinds != {"predicted_class"}):
+    if by == "predicted_class" and (len(factors) > 1 or kinds != {"predicted_class"}):
         text = f"came {came}, but the metric {metric} looks at one predicted class at a time"
         return [("pool.groups", f"{text}; write predicted_class")]
-    if metric == "tpr" and kinds & {"predicted_class", "superclass"}:
+    if by == "attribute" and kinds & {"predicted_class", "superclass"}:
         text = f"came {came}, but groups by what was predicted have no true positive rate"
         return [("pool.groups", f"{text} of their own; group by an attribute (a column)")]
     if question.bins is not None and any(factor.is_score_bin for factor in factors):

@@ -17,8 +17,9 @@ from pydantic import (
 )
 
 from worker.errors import NewerPlan, PlanError
+from worker.metrics import METRICS
 from worker.plan.annotation_part import AnnotationPlan
-from worker.plan.defaults import usual_strength, with_defaults
+from worker.plan.defaults import with_defaults
 from worker.plan.evaluate_part import EvaluatePlan
 from worker.plan.fields import Mistakes, Name, PlanPart, Whole
 from worker.plan.fitting import mistakes_between
@@ -166,7 +167,7 @@ class Plan(PlanPart):
                 "calibrated, and wrong most of the time where they are too high; leave it out for "
                 "a prior that is learnt from the labels"
             )
-        if prior.kind == "empirical" and prior.strength != usual_strength(self.question.metric):
+        if prior.kind == "empirical" and prior.strength != METRICS[self.question.metric].strength:
             cure = "leave it out" + ("" if has_models else ", or use `kind: informative`")
             found.append(
                 f"prior.strength is {prior.strength:g} with an empirical prior, whose strength is "

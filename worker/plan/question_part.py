@@ -12,6 +12,8 @@ from pydantic import (
     model_validator,
 )
 
+from worker.metrics import METRICS
+from worker.metrics.cost import NAMED_COSTS
 from worker.plan.fields import FileAnywhere, Mistakes, Name, Number, PlanPart, Whole, anywhere
 from worker.plan.group_spec import GroupBy, bins_spec
 from worker.plan.project_part import OPTIONAL
@@ -20,17 +22,12 @@ Task = Literal["identify", "estimate", "compare", "evaluate"]
 Metric = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr"]
 Pairs = tuple[tuple[str, str], ...]
 
-DEFAULT_BINS = 10
 DEFAULT_COST_RATIO = 10.0
-NAMED_COSTS = ("human", "superclass")
-_WORST_IS_HIGHEST = ("bias", "ece", "cost")
-_METRIC_OF_KEY: dict[str, Metric] = {
-    "costs": "cost",
-    "cost_ratio": "cost",
-    "superclasses": "cost",
-    "people": "cost",
-    "positive": "tpr",
-    "bins": "ece",
+# Of each key that not all metrics have, which do.
+_METRICS_OF_KEY = {
+    key: [metric.name for metric in METRICS.values() if key in metric.keys]
+    for one in METRICS.values()
+    for key in one.keys
 }
 
 
@@ -142,7 +139,8 @@ class QuestionPlan(PlanPart):
     def _with_defaults_of_the_metric(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        is_high = values.get("metric") in _WORST_IS_HIGHEST
+        metric = METRICS.get(str(values.get("metric", "accuracy")))
+        is_high = metric is not None and metric.worst_is_highest
         filled: dict[str, Any] = {"which": "highest" if is_high else "lowest"} | values
         if values.get("costs") in NAMED_COSTS and values.get("cost_ratio") is None:
             filled["cost_ratio"] = DEFAULT_COST_RATIO
@@ -177,7 +175,7 @@ class QuestionPlan(PlanPart):
             )
         if self.task != "identify":
             usual = {
-                "which": "highest" if self.metric in _WORST_IS_HIGHEST else "lowest",
+                "which": "highest" if METRICS[self.metric].worst_is_highest else "lowest",
                 "top": 1,
                 "tolerance": 0.0,
                 "shortlist": None,
@@ -193,45 +191,16 @@ class QuestionPlan(PlanPart):
         if self.task == "evaluate" and self.metric != "accuracy":
             text = "the task evaluate has no metric; choose `evaluate.measure`"
             found.append(("metric", f"came {self.metric}, but {text}"))
-        if self.metric == "confusion" and self.task != "estimate":
-            text = f"came confusion, a matrix for which the task {self.task} has no order; use"
-            cure = "`task: estimate`, or `metric: cost`, which sums the matrix up to one number"
-            found.append(("metric", f"{text} {cure}"))
         return found
 
     def _mistakes_of_the_metric(self) -> list[tuple[str, str]]:
         found = [
-            (key, f"only the metric {metric} has it; the metric is {self.metric}")
-            for key, metric in _METRIC_OF_KEY.items()
-            if getattr(self, key) is not None and self.metric != metric
+            (key, f"only the metric {' or '.join(metrics)} has it; the metric is {self.metric}")
+            for key, metrics in _METRICS_OF_KEY.items()
+            if getattr(self, key) is not None and self.metric not in metrics
         ]
         if found:
             return found
-        if self.metric != "cost" and self.tolerance >= 1:
+        if METRICS[self.metric].range is not None and self.tolerance >= 1:
             found.append(("tolerance", f"came the number {self.tolerance}, expected a number < 1"))
-        if self.metric == "ece" and self.which == "lowest" and self.task == "identify":
-            text = "came lowest; which group is calibrated best, labels hardly tell: errors near 0"
-            cure = "differ less than their intervals (at 95% sure, 60% of answers were right); use"
-            found.append(("which", f"{text} {cure} highest, or `task: estimate`"))
-        if self.metric == "tpr" and self.positive is None:
-            found.append(("positive", "missing; name the class whose rate is meant"))
-        if self.metric == "cost":
-            found.extend(self._mistakes_of_the_costs())
-        return found
-
-    def _mistakes_of_the_costs(self) -> list[tuple[str, str]]:
-        if self.costs is None:
-            return [("costs", "missing; expected the path of a CSV file, human, or superclass")]
-        found: list[tuple[str, str]] = []
-        if self.costs not in NAMED_COSTS:
-            found.extend(
-                (key, "only the costs human and superclass have it; the file says it all")
-                for key in ("cost_ratio", "superclasses")
-                if getattr(self, key) is not None
-            )
-        if self.people is not None and self.costs != "human":
-            found.append(("people", f"only the costs human have it; the costs are {self.costs}"))
-        if self.costs == "superclass" and self.superclasses is None:
-            text = "missing; give a CSV file with the columns class and superclass"
-            found.append(("superclasses", text))
-        return found
+        return found + METRICS[self.metric].mistakes(self)

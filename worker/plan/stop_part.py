@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from worker.core.confidence_sequences.guarantee import GUARANTEED
+from worker.metrics import METRICS
 from worker.plan.fields import Mistakes, Number, PlanPart, Whole
 from worker.plan.question_part import QuestionPlan, Task
 
@@ -126,7 +127,7 @@ class StopPlan(PlanPart):
 
     def _mistakes_for(self, question: QuestionPlan) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
-        if self.kind != "mrr" and self.target >= 1 and question.metric != "cost":
+        if self.kind != "mrr" and self.target >= 1 and METRICS[question.metric].range is not None:
             key = "rope.epsilon" if self.kind == "rope" else self.kind
             text = f"came the number {self.target}, expected a number < 1"
             found.append((key, f"{text}; no {question.metric} is larger"))

@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from worker.errors import PoolChanged, PredictionsError
+from worker.metrics import METRICS
 from worker.plan import Plan
-from worker.plan.fitting import OF_TRUE_CLASSES
 from worker.pool.costs import read_costs
 from worker.pool.file import Pool, open_pool
 from worker.pool.gold import read_gold
@@ -163,7 +163,7 @@ def _compiled(
     # the weights are float64, and a mean may not leave [0, 1] by rounding
     sums = summed(cell, lambda part: score[part].astype(np.float64), n_cells)
     arrays: dict[str, NDArray[Any]] = {}
-    if plan.question.metric in OF_TRUE_CLASSES and plan.pool.probabilities is not None:
+    if METRICS[plan.question.metric].of_true_classes and plan.pool.probabilities is not None:
         arrays["mean_probability"] = mean_probabilities(
             plan.pool, len(predictions.classes), cell, size
         )

@@ -4,11 +4,11 @@ import hashlib
 from pathlib import Path
 
 from worker.errors import PoolChanged, PredictionsError
+from worker.metrics import METRICS
+from worker.metrics.cost import NAMED_COSTS
 from worker.nearest import nearest
 from worker.plan import Plan, canonical_json, without_folders
-from worker.plan.fitting import OF_TRUE_CLASSES
 from worker.plan.pool_part import PoolPlan
-from worker.plan.question_part import NAMED_COSTS
 from worker.pool.file import Pool
 from worker.pool.remote import localised
 from worker.pool.storing import ONE_BLOCK, Stat, sha256_of, stat_of
@@ -122,7 +122,7 @@ def hash_of(plan: Plan, sources: list[tuple[str, str]]) -> str:
         "seed": plan.seed,
         # what the cells follow, and what is kept beside them
         "units": [asked.bins, asked.positive],
-        "is_of_true_classes": asked.metric in OF_TRUE_CLASSES,
+        "is_of_true_classes": METRICS[asked.metric].of_true_classes,
         "costs": [
             asked.costs if asked.costs in NAMED_COSTS else asked.cost_path is not None,
             asked.cost_ratio,

@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from worker.errors import PredictionsError
+from worker.metrics import METRICS
 from worker.nearest import did_you_mean, listed
 from worker.plan import Plan
 from worker.plan.addresses import address
-from worker.plan.fitting import OF_TRUE_CLASSES
 from worker.pool.checks import check_filled, is_absent
 from worker.pool.file import Pool
 from worker.pool.predictions import class_names
@@ -104,7 +104,7 @@ def _codes(plan: Plan, pool: Pool, path: Path, column: str, truth: pa.Array) -> 
     encoded = truth.dictionary_encode()
     values: list[str] = encoded.dictionary.to_pylist()
     unknown = sorted(set(values) - set(pool.classes))
-    is_open = class_names(plan.pool) is None and plan.question.metric not in OF_TRUE_CLASSES
+    is_open = class_names(plan.pool) is None and not METRICS[plan.question.metric].of_true_classes
     if unknown and not (is_open and len(unknown) < len(set(values))):
         guess = did_you_mean(unknown[0], pool.classes)
         raise PredictionsError(

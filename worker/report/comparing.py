@@ -16,9 +16,9 @@ from worker.core.posterior.belief import Belief, group_labelled, group_size
 from worker.core.posterior.summary import draws, draws_of_whole, interval, mean, whole
 from worker.errors import AssayError
 from worker.files import write_whole
-from worker.findings.claims import WORDS
 from worker.findings.evidence import tells_whole
 from worker.findings.wording import headline
+from worker.metrics import WORDS
 from worker.report.contents import Interval
 from worker.report.templating import template
 from worker.store import Header, Ledger

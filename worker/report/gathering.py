@@ -19,13 +19,13 @@ from worker.core.posterior.entries import confusion_interval
 from worker.core.posterior.mixing import mixed
 from worker.core.stopping.rule import Verdict
 from worker.findings.changing import continuation
-from worker.findings.claims import WORDS
 from worker.findings.decision import question_of, rule_of, versions
 from worker.findings.evidence import among_rows, group_rows, overall, pair_rows, rounded
 from worker.findings.model_comparison import models_of
 from worker.findings.ranks import group_ranks
 from worker.findings.wording import finding, guarantee_means, headline
 from worker.formats import probability
+from worker.metrics import WORDS
 from worker.plan import Plan
 from worker.report import contents
 from worker.report.contents_people import Agreement, Annotator

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from worker.formats import count, share, value
+from worker.metrics import RANGES
 from worker.report import pictures_svg as on
 from worker.report.contents import Group, Report
 from worker.report.pictures_svg import Picture
@@ -224,7 +225,7 @@ def _whole_pool(axes: Axes, report: Report) -> None:
 
 def _values(report: Report, groups: Sequence[Group]) -> tuple[float, float]:
     ends = [x for g in groups for x in (g.low, g.high, g.band_low, g.band_high)]
-    inside = (0.0, 1.0) if report.metric in ("accuracy", "tpr", "ece", "confusion", "l2") else None
+    inside = RANGES.get(report.metric)
     whole = None if report.overall is None else report.overall.mean
     every = [*ends, report.boundary, whole]
     return on.spread([x for x in every if x is not None], inside)

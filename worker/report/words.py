@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from worker.assessment import Assessment
 from worker.findings.annotating import annotation_text
-from worker.findings.claims import WORDS, listed, needs_the_right_set, within_text
+from worker.findings.claims import listed, needs_the_right_set, within_text
 from worker.findings.model_comparison import question_of_models
 from worker.findings.wording import noun_of
 from worker.formats import percent
+from worker.metrics import WORDS
 
 _GLOSSARY = {
     "posterior": (
@@ -59,11 +60,6 @@ _GLOSSARY = {
         "An interval that, with the stated probability, holds the truth at every moment of the "
         "assessment at once, without any prior or model (confidence sequence)."
     ),
-    "overconfidence": "Mean score less accuracy: above 0 the classifier claims more than it keeps.",
-    "expected calibration error": (
-        "The mean distance of score and accuracy over bins of the score, weighted by the bins' "
-        "shares of the pool (ECE)."
-    ),
     "reliability diagram": (
         "Accuracy against score, bin by bin; a calibrated classifier lies on the diagonal."
     ),
@@ -72,9 +68,6 @@ _GLOSSARY = {
         "the items of like score, with weights that fall off smoothly; its 95% band holds point by "
         "point. Its calibration error is the mean distance of score and curve over all items."
     ),
-    "true positive rate": "Of the items that truly are positive, the share that is found.",
-    "expected cost": "The mean cost of an answer, by its true and its predicted class.",
-    "confusion matrix": "How the true classes share the items of each predicted class.",
     "root mean squared error": (
         "How far the reported values lie from the true ones, weighted by the groups' shares."
     ),
@@ -97,14 +90,6 @@ _GLOSSARY = {
         "The shares of people who would choose each class for an item. Some votes on it tell of "
         "them; what they leave open is completed by what holds for the other items."
     ),
-    "normalised L2 distance": (
-        "Euclidean distance between the prediction and the human frequencies, divided by that of "
-        "two different certain answers: from 0 to 1."
-    ),
-    "KL divergence": (
-        "How many bits the prediction costs those who take it for the human frequencies; 0 if they "
-        "are the same (Kullback-Leibler)."
-    ),
     "HPDI": "The narrowest interval that holds the number with the stated probability.",
     "skip": "An answer that says nothing of the item; it is then offered to others.",
     "skipped item": (
@@ -115,7 +100,7 @@ _GLOSSARY = {
         "pool, or could not be read."
     ),
     "withdrawn item": "Queued, and taken from the queue again before anybody answered.",
-}
+} | {words.term: words.meaning for words in WORDS.values() if words.term}
 
 
 def question_text(work: Assessment) -> str:
@@ -231,21 +216,12 @@ def glossary(work: Assessment, shown: Sequence[str]) -> tuple[tuple[str, str], .
         used.add("band that holds at any time")
     elif plan.stop.looks > 1:
         used.add("look")
-    by_metric = {
-        "bias": "overconfidence",
-        "ece": "expected calibration error",
-        "cost": "expected cost",
-        "tpr": "true positive rate",
-        "confusion": "confusion matrix",
-        "l2": "normalised L2 distance",
-        "kl": "KL divergence",
-    }
     by_rule = {
         "mrr": "mean reciprocal rank",
         "rope": "practically equal",
         "rmse": "root mean squared error",
     }
-    used |= {by_metric.get(metric, ""), by_rule.get(work.rule.kind, "")}
+    used |= {WORDS[metric].term, by_rule.get(work.rule.kind, "")}
     if work.soft_labels is not None:
         used |= {"human frequencies", "HPDI"}
     used |= {"Dawid-Skene"} if work.rules.kind == "dawid-skene" else set()

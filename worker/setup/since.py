@@ -17,8 +17,8 @@ from worker.core.drift.shift import scores_differ, shares_differ
 from worker.core.posterior.belief import group_labelled, group_share, group_size
 from worker.core.posterior.summary import interval, mean, whole
 from worker.errors import AssayError
+from worker.metrics import METRICS
 from worker.plan import Plan
-from worker.plan.fitting import OF_TRUE_CLASSES
 from worker.plan.since_part import since_file
 from worker.pool import Pool
 from worker.pool.continued import Labelled, continued, in_cells, needs_scores
@@ -207,7 +207,7 @@ def continue_with(plan: Plan, pool: Pool, earlier: Earlier) -> Pool:
             f"labels belong; {cure}leave `since` out."
         )
     known, missing = in_cells(
-        items, pool, plan.question.positive, plan.question.metric in OF_TRUE_CLASSES
+        items, pool, plan.question.positive, METRICS[plan.question.metric].of_true_classes
     )
     if not known:
         there = ", ".join(list(missing)[:3]) or "no labels"

@@ -19,13 +19,13 @@ from worker.core.questions.ranking import mrr, ranking
 from worker.core.stopping.refuting import is_far_from_holding
 from worker.core.stopping.rule import Reason
 from worker.core.stopping.schedule import is_look, n_looks_before, stage
+from worker.metrics import METRICS
 from worker.simulate.against_truth import Found, held
 from worker.simulate.findings import is_right, pooled_error, rms_error
 
 Floats = NDArray[np.float64]
 
 LOG_STEP = 10
-_SUMMED = ("accuracy", "bias", "ece", "cost")  # the whole pool's value is the groups' weighted sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,9 @@ class Log:
         self.rmse.append(rms_error(self.belief, self.truth))
         left = self.n_helpful - self.n
         self._hold(self.next_at, Found(self.assessment, self.belief, self.truth, left))
-        if self.belief.metric.kind in _SUMMED and not self.belief.parts:
+        work = self.assessment
+        is_one = work.several is None and work.soft_labels is None
+        if is_one and METRICS[work.plan.question.metric].is_summed:
             self.pooled.append(pooled_error(self.belief, self._whole()))
 
     def _whole(self) -> float:

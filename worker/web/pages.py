@@ -13,11 +13,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from connector.settings import project_page
 from worker.assessment import Assessment
 from worker.findings.annotating import waiting_text
-from worker.findings.claims import WORDS, sure_text
+from worker.findings.claims import sure_text
 from worker.findings.fates import given_up_text
 from worker.findings.wording import guarantee_means
 from worker.formats import error, percent
 from worker.formats import share as share_of
+from worker.metrics import METRICS, WORDS
 from worker.report.index import pages
 from worker.report.status import Status
 from worker.web.health import SILENT_S
@@ -146,7 +147,7 @@ def missing(crew: Crew) -> list[str]:
 
 def scale(metric: str, groups: Sequence[dict[str, Any]]) -> tuple[float, float]:
     """The ends of the bars: 0 to 1 for shares, else what holds 0 and all intervals."""
-    if metric in ("accuracy", "confusion", "tpr") or not groups:
+    if not groups or (metric in METRICS and METRICS[metric].is_share):
         return 0.0, 1.0
     low = min(0.0, *(float(group["low"]) for group in groups))
     high = max(0.0, *(float(group["high"]) for group in groups))

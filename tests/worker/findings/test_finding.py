@@ -9,8 +9,9 @@ import pytest
 from tests.worker.findings.said import ONE_BAD, all_labelled, assessment, said_after, tally_of
 from worker.core.strategies import NothingLeft
 from worker.evaluator.measures import MEASURES
-from worker.findings.wording import WORDS, finding, headline
+from worker.findings.wording import finding, headline
 from worker.formats import percent
+from worker.metrics import WORDS
 from worker.plan.question_part import QuestionPlan
 
 

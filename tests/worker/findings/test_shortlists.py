@@ -6,8 +6,9 @@ import pytest
 
 from tests.worker.findings.said import assessment, tally_of
 from worker.core.questions.question import Question
-from worker.findings.claims import WORDS, extreme_among
+from worker.findings.claims import extreme_among
 from worker.findings.wording import finding, headline
+from worker.metrics import WORDS
 
 TIED = {"a": (1, 3), "b": (1, 3), "c": (5, 0), "d": (5, 0)}
 

@@ -10,9 +10,10 @@ from tests.worker.findings.said import all_labelled, assessment, said_after, tal
 from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.pairs import PairVerdict
 from worker.core.stopping.rule import Verdict
-from worker.findings.claims import WORDS, extreme_claim, how_sure
+from worker.findings.claims import extreme_claim, how_sure
 from worker.findings.wording import finding, guarantee_means, headline, in_short
 from worker.formats import at_most, error, percent, probability, share
+from worker.metrics import WORDS
 
 SURE = StopRule("mrr", 0.99, 0.95)
 OTHERS = ["8", "5", "2", "9"]
