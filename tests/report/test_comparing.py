@@ -123,6 +123,12 @@ def test_nothing_is_said_of_the_whole_pool_where_one_side_asks_about_some_groups
     assert compare(a, a).overall is not None
 
 
+@pytest.mark.parametrize("metric", ["ece", "brier"])
+def test_nothing_is_said_of_the_whole_pool_where_its_value_is_not_told_yet(tmp_path, metric):
+    a = named_like(tmp_path / "a", "1,x,0.9,t\n2,y,0.8,t\n3,z,0.7,t\n", metric=metric)
+    assert compare(a, a).overall is None
+
+
 def test_what_cannot_be_compared_is_refused_with_a_reason(tmp_path):
     a = named_like(tmp_path / "a", "1,x,0.9,t\n2,y,0.8,t\n")
     b = named_like(tmp_path / "b", "1,x,0.9,t\n2,y,0.8,t\n", metric="bias")

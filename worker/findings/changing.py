@@ -26,7 +26,7 @@ from worker.findings.continuation import (
     rounded,
     three,
 )
-from worker.findings.evidence import overall, tells_whole
+from worker.findings.evidence import overall, tells_overall
 from worker.pool.since import Since
 from worker.store.tally import read_tally_key
 
@@ -133,7 +133,7 @@ def _groups(work: Assessment, since: Since, belief: Belief, told: Change) -> Ite
 
 def _whole(work: Assessment, since: Since, belief: Belief, told: Change) -> ThenAndNow:
     n = int((belief.right + belief.wrong).sum())
-    is_told = n > 0 and tells_whole(work, belief)
+    is_told = n > 0 and tells_overall(work, belief)
     share, below, within, above = believed_share(likeliest(belief)), *told.whole
     weight = np.bincount(belief.group, belief.size, belief.n_groups)
     return ThenAndNow(

@@ -38,7 +38,6 @@ CONFUSION = MetricOfPlan(
     has_entries=True,
     groups="predicted_class",
     is_share=True,
-    is_summed=False,
     strata=1,  # as of costs
     strength=1.0,
 )  # fmt: skip

@@ -85,7 +85,7 @@ class MetricOfPlan:
     has_entries: it needs to know which class a label is.
     groups: by what groups may be made; see `worker.plan.fitting`.
     range: the values that it can have; None if there is no end. is_share: of a group's items.
-    is_summed: the whole pool's value is the groups' sum, weighted by their shares.
+    is_summed: the whole pool's value is the groups' mean, weighted by their shares.
     bins: how many score bins inside every group it looks at by default; 0: it has none.
     strata: of a cell by default, if other than usual: a cell learns its kinds of errors from its
         own labels alone, and bins are cells already.

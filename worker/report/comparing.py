@@ -16,7 +16,7 @@ from worker.core.posterior.belief import Belief, group_labelled, group_size
 from worker.core.posterior.summary import draws, draws_of_whole, interval, mean, whole
 from worker.errors import AssayError
 from worker.files import write_whole
-from worker.findings.evidence import tells_whole
+from worker.findings.evidence import tells_overall
 from worker.findings.wording import headline
 from worker.metrics import WORDS
 from worker.report.contents import Interval
@@ -125,7 +125,7 @@ def compare(a: Case, b: Case) -> Comparison:
             f"{', '.join(list(places_b)[:5])}."
         )
     in_all = ((a[0], belief_a, side_a), (b[0], belief_b, side_b))
-    is_whole = all(tells_whole(work, belief) for work, belief, _ in in_all)
+    is_whole = all(tells_overall(work, belief) for work, belief, _ in in_all)
     drawn_a, drawn_b = draws(belief_a), draws(belief_b)
     values_a, values_b = _values(belief_a), _values(belief_b)
     labels_a, labels_b = group_labelled(belief_a), group_labelled(belief_b)
@@ -269,7 +269,7 @@ def _remarks(a: Case, b: Case, is_whole: bool) -> tuple[str, ...]:
         found.append("The groups are made in different ways; only their names are the same.")
     if not is_whole:
         found.append(
-            "Where groups are looked for or compared, most labels are of a few of them: nothing is "
-            "said of the whole pool."
+            "While labels are of a few groups mostly, as where groups are looked for or compared, or "
+            "are too few to tell the groups' mean of this metric, nothing is said of the whole pool."
         )
     return tuple(found)

@@ -243,7 +243,7 @@ class Log:
         left = self.n_helpful - self.n
         self._hold(self.next_at, Found(self.assessment, self.belief, self.truth, left))
         work = self.assessment
-        is_one = work.several is None and work.soft_labels is None
+        is_one = work.several is None and work.soft_labels is None and self.truth.ndim == 1
         if is_one and METRICS[work.plan.question.metric].is_summed:
             self.pooled.append(pooled_error(self.belief, self._whole()))
 
