@@ -53,7 +53,6 @@ PARTS: dict[str, dict[str, Any]] = {
     },
     "bias": {"question": "{task: identify, metric: bias}", "stop": OPEN},
     "ece": {"question": "{task: identify, metric: ece}", "stop": OPEN},
-    "brier": {"question": "{task: identify, metric: brier}", "stop": OPEN},
     "ece of the pool": {
         "question": "{task: estimate, metric: ece}",
         "groups": "score_bin(5)",

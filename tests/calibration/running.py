@@ -126,8 +126,6 @@ def truth_of(
         outcome = outcomes(work, told.label[case.row])
     if is_several:
         return outcome, estimates(all_counted(work.several, outcome)), told
-    if work.plan.question.metric == "brier":  # of the scores themselves, not of their bins' means
-        return outcome, _brier_scores(work, case.pool.score[case.row], outcome), told
     if not is_infinite:
         return outcome, true_values(work, outcome), told
     group = work.pool.cell_group[cell]
@@ -135,15 +133,6 @@ def truth_of(
     with np.errstate(invalid="ignore"):
         mean: Floats = np.bincount(group, rate, n_groups) / np.bincount(group, minlength=n_groups)
     return outcome, mean, told
-
-
-def _brier_scores(work: Assessment, score: Floats, outcome: Ints) -> Floats:
-    """(G,) of every group of a finite pool."""
-    group = np.repeat(work.pool.cell_group, work.pool.cell_size)
-    n_groups = len(work.pool.group_names)
-    size = np.bincount(group, minlength=n_groups)
-    total = np.bincount(group, (score - (outcome == 0)) ** 2, n_groups)
-    return np.divide(total, size, out=np.full(n_groups, np.nan), where=size > 0)
 
 
 def run(

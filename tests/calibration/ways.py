@@ -125,9 +125,6 @@ WAYS = (
         _FOUR,
         has_probabilities=True,
     ),
-    Way("identify Brier", {"question": IDENTIFY | {"metric": "brier"}}, _TEN),
-    Way("estimate Brier", {"question": ESTIMATE | {"metric": "brier"}, "stop": RMSE}),
-    Way("compare Brier", {"question": COMPARE | {"metric": "brier"}}, _FOUR),
     Way("compare bias", {"question": COMPARE | {"metric": "bias"}}, _FOUR),
     Way("compare ECE", {"question": COMPARE | {"metric": "ece"}}, _FOUR),
     Way(

@@ -125,12 +125,6 @@ def test_an_estimate_names_its_number_and_what_was_asked_for(tmp_path, rule, wor
             "",
             "b and c are equally costly to within 0.05",
         ),
-        ("task: identify, metric: brier", "", "“a” is the class with the highest Brier score"),
-        (
-            "task: compare, metric: brier, compare: [a, b]",
-            "",
-            "a has a higher Brier score than b by more than 0.05",
-        ),
         ("task: estimate, metric: bias", "", "of the groups' overconfidences is 0."),
         ("task: estimate, metric: confusion", "", "of the groups' rows of the confusion matrix"),
         (

@@ -12,7 +12,6 @@ EVERY_METRIC: list[dict[str, Any]] = [
     {"metric": "accuracy"},
     {"metric": "bias"},
     {"metric": "ece"},
-    {"metric": "brier"},
     {"metric": "cost", "costs": "c.csv"},
     {"metric": "confusion"},
     {"metric": "tpr", "positive": "1", "groups": "region"},
@@ -26,7 +25,6 @@ EVERY_METRIC: list[dict[str, Any]] = [
         ({"metric": "tpr", "positive": "1", "groups": "region"}, "lowest"),
         ({"metric": "bias"}, "highest"),
         ({"metric": "ece"}, "highest"),
-        ({"metric": "brier"}, "highest"),
         ({"metric": "cost", "costs": "c.csv"}, "highest"),
     ],
 )
@@ -62,8 +60,6 @@ def test_the_worst_groups_are_asked_for_by_default(tmp_path, metric, which):
         ({"question__metric": "ece", "prior__kind": "informative"}, "informative", 2, 1),
         ({"question__metric": "ece", "population": "infinite"}, "empirical", 2, 1),
         ({"question__metric": "ece", "pool__groups": "score_bin(10)"}, "empirical", 2, 16),
-        ({"question__metric": "brier"}, "empirical", 2, 4),
-        ({"question__metric": "brier", "pool__groups": "score_bin(10)"}, "empirical", 2, 16),
         ({"question": TPR, "pool__groups": "region"}, "empirical", 2, 16),
     ],
 )
@@ -82,10 +78,6 @@ def test_the_metric_ece_has_ten_bins_unless_the_groups_are_bins(tmp_path):
     assert str(inside) == "score_bin(10)"
     assert str(mass.question.bin_factor) == "equal_mass_bin(7)"
     assert as_groups.question.bin_factor is None
-
-
-def test_the_metric_brier_has_twenty_bins(tmp_path):
-    assert str(load(tmp_path, question__metric="brier").question.bin_factor) == "score_bin(20)"
 
 
 @pytest.mark.parametrize("question", EVERY_METRIC)
