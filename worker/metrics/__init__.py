@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from worker.metrics.accuracy import ACCURACY
 from worker.metrics.bias import BIAS
-from worker.metrics.brier import BRIER
 from worker.metrics.confusion import CONFUSION
 from worker.metrics.cost import COST
 from worker.metrics.ece import ECE
@@ -12,7 +11,7 @@ from worker.metrics.kind import MetricOfPlan
 from worker.metrics.tpr import TPR
 from worker.metrics.words import Words, words
 
-METRICS = {metric.name: metric for metric in (ACCURACY, BIAS, ECE, BRIER, COST, CONFUSION, TPR)}
+METRICS = {metric.name: metric for metric in (ACCURACY, BIAS, ECE, COST, CONFUSION, TPR)}
 
 _MEASURES = {  # of the task `evaluate`
     "l2": words(

@@ -19,7 +19,7 @@ from worker.plan.group_spec import GroupBy, bins_spec
 from worker.plan.project_part import OPTIONAL
 
 Task = Literal["identify", "estimate", "compare", "evaluate"]
-Metric = Literal["accuracy", "bias", "ece", "brier", "cost", "confusion", "tpr"]
+Metric = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr"]
 Pairs = tuple[tuple[str, str], ...]
 
 DEFAULT_COST_RATIO = 10.0
@@ -79,10 +79,9 @@ class QuestionPlan(PlanPart):
     """`identify` the extreme groups, `compare` pairs, `estimate` all; `evaluate`: tasks without a
     single truth, see below."""
     metric: Metric = "accuracy"
-    """`accuracy`, `bias`, `ece`, `brier`, `cost`, `confusion`, `tpr`; see below."""
+    """`accuracy`, `bias`, `ece`, `cost`, `confusion`, `tpr`; see below."""
     which: Literal["lowest", "highest"] = "lowest"
-    """the `lowest` or the `highest` groups. Default: lowest; `bias`, `ece`, `brier`, `cost`:
-    highest."""
+    """the `lowest` or the `highest` groups. Default: lowest; `bias`, `ece`, `cost`: highest."""
     top: Annotated[Whole, Field(ge=1)] = 1
     """how many groups."""
     compare: Annotated[
@@ -95,8 +94,8 @@ class QuestionPlan(PlanPart):
     """identify: name so many groups, among which the answer is; where two are nearly tied far
     fewer labels decide."""
     bins: Annotated[int | str | None, BeforeValidator(_bins)] = None
-    """`ece`, `brier` in groups that are no score bins: `10` equal-width bins, or `equal_mass(10)`.
-    Default: 10, of a Brier score 20."""
+    """`ece` in groups that are no score bins: `10` equal-width bins, or `equal_mass(10)`.
+    Default: 10."""
     costs: Annotated[str | None, BeforeValidator(_costs)] = None
     """`cost`: a CSV (rows: true class, columns: predicted), or `human` or `superclass`."""
     cost_ratio: Annotated[Number, Field(gt=0)] | None = None
