@@ -115,8 +115,6 @@ def values(b, g, counts):
         return right.sum(axis=1) / n
     if m.kind == "bias":
         return (m.score[cells] @ size - right.sum(axis=1)) / n
-    if m.kind == "linear":
-        return (right @ m.values[cells, 0] + (size - right) @ m.values[cells, 1]) / n
     if m.kind == "ece":
         gap = m.score[cells] * size - right
         bins = [np.abs(gap[:, m.unit[cells] == u].sum(axis=1)) for u in np.unique(m.unit[cells])]
@@ -198,7 +196,7 @@ def beliefs(
         kind,
         score=rng.random(group.size) if kind in ("bias", "ece") else np.zeros(0),
         unit=_units(rng, group, kind),
-        values=_values(rng, group.size, n_kinds, kind),
+        values=rng.normal(1, 3, (group.size, 1 + n_kinds)) if kind == "cost" else np.zeros(0),
     )
     alpha, beta = rng.uniform(0.3, 6, (2, *shape))
     if draw_one(st.booleans()):
@@ -208,12 +206,6 @@ def beliefs(
         int(group[-1]) + 1, population, mixture, metric,
         Errors(errors, rng.uniform(0.3, 3, errors.shape)) if has_errors else None,
     )  # fmt: skip
-
-
-def _values(rng, n_cells, n_kinds, kind):
-    if kind not in ("cost", "linear"):
-        return np.zeros(0)
-    return rng.normal(1, 3, (n_cells, 2 if kind == "linear" else 1 + n_kinds))
 
 
 def _units(rng, group, kind):
@@ -239,7 +231,7 @@ def made(
         kind,
         score=rng.random(group.size) if kind in ("bias", "ece") else np.zeros(0),
         unit=_both_units(group) if kind == "tpr" else _units(rng, group, kind),
-        values=_values(rng, group.size, 2, kind),
+        values=rng.normal(1, 3, (group.size, 3)) if kind == "cost" else np.zeros(0),
     )
     return Belief(
         group, size, right, done - right, rng.uniform(0.5, 6, shape), rng.uniform(0.5, 6, shape),

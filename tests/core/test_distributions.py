@@ -25,7 +25,7 @@ from worker.core.posterior.summary import (
 from worker.core.questions.ranking import set_confidence
 from worker.core.questions.rewards import squared_error
 
-SAMPLED = ("linear", "cost", "ece", "tpr")
+SAMPLED = ("cost", "ece", "tpr")
 every_metric = pytest.mark.parametrize("kind", ["accuracy", "bias", *SAMPLED])
 every_population = pytest.mark.parametrize("population", ["finite", "infinite"])
 # A sample of 2,000 strays further than this from its distribution once in 20,000 times (DKW).

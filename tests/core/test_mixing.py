@@ -17,7 +17,7 @@ from worker.core.questions.question import Question, StopRule
 from worker.core.questions.ranking import mrr_confidence, ranking, set_confidence
 from worker.core.stopping.rule import decide
 
-KINDS = ("accuracy", "bias", "linear", "ece", "cost", "confusion", "tpr")
+KINDS = ("accuracy", "bias", "ece", "cost", "confusion", "tpr")
 
 
 def tallies_of(b: Belief, moves: list[tuple[int, bool]]) -> list[np.ndarray]:

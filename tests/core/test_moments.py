@@ -23,7 +23,7 @@ from worker.core.posterior.hypothetical import labelled, with_pending
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
 
-LINEAR = ("accuracy", "bias", "linear", "cost", "confusion")
+LINEAR = ("accuracy", "bias", "cost", "confusion")
 every_linear_metric = pytest.mark.parametrize("kind", LINEAR)
 KINDS = (*LINEAR, "ece", "tpr")
 every_metric = pytest.mark.parametrize("kind", KINDS)

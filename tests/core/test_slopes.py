@@ -52,7 +52,6 @@ COSTS = np.column_stack([np.zeros(N), np.full(N, 2.0), np.linspace(1, 5, N)])
 METRICS = {
     "accuracy": (ACCURACY, None),
     "bias": (Metric("bias", score=np.linspace(0.3, 0.9, N)), None),
-    "linear": (Metric("linear", values=COSTS[:, 1:]), None),
     "cost": (Metric("cost", values=COSTS), np.full((N, 2), 0.7)),
 }
 

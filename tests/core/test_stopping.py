@@ -194,7 +194,6 @@ def test_an_empty_pool_has_nothing_to_decide():
 
 METRICS = {
     "bias": Metric("bias", score=np.array([0.5, 0.8, 0.9])),
-    "linear": Metric("linear", values=np.array([[0.2, 0.3], [0.1, 0.6], [0.0, 0.9]])),
     "ece": Metric("ece", score=np.array([0.5, 0.8, 0.9]), unit=np.zeros(3, np.int64)),
     "cost": Metric("cost", values=np.tile([0.0, 1.0, 4.0], (3, 1))),
     "confusion": Metric("confusion"),

@@ -24,7 +24,7 @@ every_strategy = pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=ST
 every_question = pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 
 
-METRICS = ("accuracy", "bias", "linear", "ece", "cost", "tpr", "confusion")
+METRICS = ("accuracy", "bias", "ece", "cost", "tpr", "confusion")
 
 
 def belief(size, right, wrong, population="finite"):
@@ -40,7 +40,7 @@ def of_metric(kind, group, wrong):
         kind,
         score=np.linspace(0.2, 0.9, n),
         unit=(np.diff(group, prepend=-1) == 0).astype(int),  # the first cell of a group is apart
-        values=np.tile([0.3, 1.0, 5.0][: 2 if kind == "linear" else 3], (n, 1)),
+        values=np.tile([0.0, 1.0, 5.0], (n, 1)),
     )
     counts = np.column_stack([wrong // 2, wrong - wrong // 2])
     return metric, Errors(counts, np.tile([0.5, 1.5], (n, 1))) if metric.counts_errors else None

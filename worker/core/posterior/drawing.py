@@ -140,9 +140,6 @@ def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
         return _shares(b, right)
     if kind == "bias":
         return _shares(b, np.nan_to_num(b.metric.score) * b.size - right)
-    if kind == "linear":
-        of_right, of_wrong = b.metric.values.T
-        return _shares(b, right * of_right + (b.size - right) * of_wrong)
     if kind == "ece":
         return calibration_errors(b, right)
     errors = _errors(b, rng, right)

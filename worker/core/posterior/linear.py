@@ -1,4 +1,4 @@
-"""Values that are sums over items: accuracy, bias, cost and alike, and the TPR nearby."""
+"""Values that are sums over items: accuracy, bias, cost, and the true positive rate nearby."""
 
 from dataclasses import dataclass
 
@@ -30,10 +30,6 @@ def line_of(b: Belief, part: Part, cells: Cells) -> tuple[Floats, Costs | None, 
     if kind == "bias":
         score = sums(part, np.nan_to_num(b.metric.score[cells]) * b.size[cells]) / part.size
         return np.full((n_cells, 1), -1.0), None, score
-    if kind == "linear":
-        right, wrong = np.split(b.metric.values[cells], 2, axis=1)
-        offset: Floats = sums(part, wrong[:, 0] * b.size[cells]) / part.size
-        return right - wrong, None, offset
     if kind == "cost":
         values = b.metric.values[cells]
         return values[:, :1], costs_of(b, cells, values[:, 1:]), nothing

@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-MetricKind = Literal[
-    "accuracy", "bias", "linear", "ece", "cost", "confusion", "tpr", "measure", "difference"
-]
+MetricKind = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr", "measure", "difference"]
 
 # Metrics that are affine in the number of right answers: the exact distribution is known.
 AFFINE: tuple[MetricKind, ...] = ("accuracy", "bias")
@@ -27,7 +25,6 @@ class Metric:
 
     accuracy   theta_g
     bias       s_g - theta_g: positive where the classifier is overconfident
-    linear     the mean of what its items are worth, which right and wrong answers say
     ece        sum_b p_b|g |s_b - theta_b| over the group's bins b: its calibration error
     cost       the mean cost of its items, by predicted and true class
     confusion  theta_g and the shares of its kinds of errors; a vector, so it can only be estimated
@@ -38,8 +35,7 @@ class Metric:
     score: (C,) mean score of each cell's items, in [0, 1]; bias and ece.
     unit: (C,) whole, ascending within a group: the bin of each cell (ece), whether its items are
         predicted positive, 0 or 1 (tpr), or whether the two models agree on them (difference).
-    values: (C, 1 + L) cost of a right answer and of each kind of error (cost); (C, 2) what a right
-        and a wrong answer are worth (linear).
+    values: (C, 1 + L) cost of a right answer and of each kind of error (cost).
     common: (G, 3) pseudo-counts of the Dirichlet of what all cells of a group have in common, where
         models disagree: the first is right, the second, neither (difference).
     pooled: the sum over the groups, weighted by their shares of the pool, is what is asked (the
@@ -124,7 +120,7 @@ def check_fit(metric: Metric, n_cells: int, errors: Errors | None) -> None:
     needed = {
         "score": metric.kind in ("bias", "ece"),
         "unit": metric.kind in ("ece", "tpr", "difference"),
-        "values": metric.kind in ("cost", "linear"),
+        "values": metric.kind == "cost",
     }
     for name, is_needed in needed.items():
         array = getattr(metric, name)

@@ -158,10 +158,6 @@ def _ends(b: Belief) -> Floats:
     if b.metric.kind == "bias":
         score = by_group(b, b.size * b.metric.score) / np.maximum(group_size(b), 1)
         return np.column_stack([score - 1.0, score])
-    if b.metric.kind == "linear":
-        worth = np.stack([by_group(b, b.size * of) for of in b.metric.values.T], axis=1)
-        ends: Floats = worth / np.maximum(group_size(b), 1)[:, None]
-        return ends
     if b.metric.kind == "cost":
         least = by_group(b, b.size * b.metric.values[:, 0]) / np.maximum(group_size(b), 1)
         return np.column_stack([least, np.full(b.n_groups, np.nan)])

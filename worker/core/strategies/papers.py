@@ -240,11 +240,11 @@ def _most_sharpening(belief: Belief, left: Ints, pending: Ints, rng: Rng) -> Cho
     """Estimate: the cell whose label is expected to lower the squared error most.
 
     As in the paper the expectation is taken at drawn rates; here of cells and for a finite pool.
-    Where errors have kinds, or answers are worth more in one cell than in another, it is taken
-    under the predictive. Pending items count as expected outcomes.
+    Where errors have kinds, it is taken under the predictive. Pending items count as expected
+    outcomes.
     """
     expected = with_pending(belief, pending)
-    if belief.metric.counts_errors or belief.metric.kind == "linear":
+    if belief.metric.counts_errors:
         reward, numbers = question_drop(expected), {}
     else:
         theta = draw_cells(expected, rng)
