@@ -134,14 +134,14 @@ def known_whole(belief: Belief) -> bool:
 def tells_overall(assessment: Assessment, belief: Belief) -> bool:
     """Whether the groups' mean, weighted by their shares of the pool, is told.
 
-    Where labels tell of the whole pool and it is the whole pool's value; of ECEs and Brier scores
-    once all is known. What inflates one ECE inflates them all: of groups that are hardly ever wrong
-    the interval of their mean held in .25 of 12 runs. Where errors stand among the scores few
-    labels do not tell: that of a mean Brier score held in .86 of 100 runs after 20 labels.
+    Where labels tell of the whole pool, and it is the whole pool's value: the mean of true positive
+    rates is none. Of ECEs once all is known, for what inflates one inflates them all: of groups
+    that are hardly ever wrong the interval of their mean held in .25 of 12 runs.
     """
-    metric = METRICS[assessment.plan.question.metric]
-    is_early = metric.bins > 0 and not belief.metric.pooled and not known_whole(belief)
-    return tells_whole(assessment, belief) and metric.is_summed and not is_early
+    is_sum = METRICS[assessment.plan.question.metric].is_summed
+    is_of_eces = belief.metric.kind == "ece" and not belief.metric.pooled
+    is_told = tells_whole(assessment, belief) and not (is_of_eces and not known_whole(belief))
+    return is_sum and is_told
 
 
 def overall(assessment: Assessment, belief: Belief) -> tuple[float, float, float] | None:

@@ -269,7 +269,8 @@ def _remarks(a: Case, b: Case, is_whole: bool) -> tuple[str, ...]:
         found.append("The groups are made in different ways; only their names are the same.")
     if not is_whole:
         found.append(
-            "While labels are of a few groups mostly, as where groups are looked for or compared, or "
-            "are too few to tell the groups' mean of this metric, nothing is said of the whole pool."
+            "Where groups are looked for or compared, most labels are of a few of them, and the "
+            "mean of the groups' calibration errors, or rates, is not that of the pool: nothing is "
+            "said of the whole pool."
         )
     return tuple(found)
