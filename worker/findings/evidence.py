@@ -14,8 +14,9 @@ from worker.core.confidence_sequences.guarantee import alpha_split, ends
 from worker.core.posterior.belief import Belief, group_labelled, group_right, group_size, unlabelled
 from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.entries import confusion_interval
+from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.mixing import mixed
-from worker.core.posterior.summary import interval, mean, whole
+from worker.core.posterior.summary import mean
 from worker.core.stopping.rule import Verdict
 from worker.core.stopping.shortlist import Shortlist
 from worker.findings.ranks import GroupRanks

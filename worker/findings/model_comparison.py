@@ -9,7 +9,8 @@ import numpy as np
 
 from worker.assessment.several import Several
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.summary import interval, mean
+from worker.core.posterior.intervals import interval
+from worker.core.posterior.summary import mean
 from worker.core.questions.question import StopRule
 from worker.core.stopping.pairs import PairVerdict
 from worker.core.stopping.rule import Verdict

@@ -7,7 +7,8 @@ import pytest
 
 from tests.worker.pool.metrics_pool import CLASSES, N, plan_of, write_predictions
 from worker.assessment import assess
-from worker.core.posterior.summary import interval, mean
+from worker.core.posterior.intervals import interval
+from worker.core.posterior.summary import mean
 from worker.pool import compile_pool
 from worker.simulate.truths import all_labelled
 

@@ -22,8 +22,8 @@ from worker.core.posterior.belief import (
     group_size,
     unlabelled,
 )
+from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.mixing import mixed
-from worker.core.posterior.summary import interval, whole
 from worker.core.questions.comparison import pairs_asked, regions
 from worker.core.questions.question import TASK_OF_RULE, Question, StopRule
 from worker.core.questions.ranking import mrr_confidence, ranking
