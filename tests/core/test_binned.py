@@ -7,7 +7,7 @@ from scipy import stats
 from worker.core.posterior import distributions
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.binned import LARGEST_EXACT, binned_distribution, step_of
-from worker.core.posterior.counts import mixed_distribution
+from worker.core.posterior.count_mixtures import mixed_distribution
 from worker.core.posterior.intervals import interval
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.summary import marginal, mean

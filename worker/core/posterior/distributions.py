@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, Counts, cells_of, group_size, starts, unlabelled
 from worker.core.posterior.binned import LARGEST_EXACT, binned_distribution, step_of
-from worker.core.posterior.counts import (
-    BoundedCache,
-    CountDistribution,
-    distribution_of,
+from worker.core.posterior.count_mixtures import (
     mixed_distribution,
     mixed_distributions,
     mixed_distributions_after,
 )
+from worker.core.posterior.counts import BoundedCache, CountDistribution, distribution_of
 from worker.core.posterior.differences import distribution_of_difference
 from worker.core.posterior.drawing import draw
 from worker.core.posterior.hypothetical import labelled
