@@ -9,12 +9,13 @@ from scipy import stats
 from tests.core.enumeration import beliefs, exact_atoms, made, mean_and_variance
 from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.counts import distribution_of
-from worker.core.posterior.drawing import draw, draw_cells
+from worker.core.posterior.drawing import draw
 from worker.core.posterior.hypothetical import labelled, with_prior
 from worker.core.posterior.intervals import interval, narrowest
 from worker.core.posterior.marginals import BetaMarginal, FiniteMarginal, SampledMarginal
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
+from worker.core.posterior.rates import draw_cells
 from worker.core.posterior.summary import marginal, marginals, mean, variance
 from worker.core.questions.ranking import set_confidence
 from worker.core.questions.rewards import squared_error

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, by_group, cells_of, group_share
-from worker.core.posterior.drawing import draw, draw_cells
+from worker.core.posterior.drawing import draw
 from worker.core.posterior.hypothetical import with_pending
 from worker.core.posterior.metrics import AFFINE
 from worker.core.posterior.moments import moments
+from worker.core.posterior.rates import draw_cells
 from worker.core.posterior.summary import marginals
 from worker.core.questions.comparison import lookahead, pairs_asked, regions
 from worker.core.questions.question import Question
