@@ -18,6 +18,8 @@ from worker.core.posterior.metrics import Errors
 from worker.core.posterior.rates import draw_rates
 
 Floats = NDArray[np.float64]
+
+N_DRAWS = 2000
 _BLOCK = 1 << 21  # numbers held at once while drawing
 
 
@@ -46,6 +48,16 @@ def draw(b: Belief, rng: np.random.Generator, n: int) -> Floats:
     if b._memo["empty"].size:
         values[:, b._memo["empty"]] = np.nan
     return values
+
+
+def joint_draws(b: Belief) -> Floats:
+    """(2,000, G) draws of all groups' values together, always the same for the same tally."""
+    if b.soft_labels is not None:
+        return b.soft_labels.values
+    if "joint_draws" not in b._memo:
+        b._memo["joint_draws"] = draw(b, np.random.default_rng(N_DRAWS), N_DRAWS)
+    drawn: Floats = b._memo["joint_draws"]
+    return drawn
 
 
 def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:

@@ -4,12 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, by_group, group_share, group_size, unlabelled
-from worker.core.posterior.distributions import (
-    N_DRAWS,
-    distribution_of_group,
-    distributions_of_groups,
-    joint_draws,
-)
+from worker.core.posterior.distributions import distribution_of_group, distributions_of_groups
+from worker.core.posterior.drawing import N_DRAWS, joint_draws
 from worker.core.posterior.joint import joint_loadings
 from worker.core.posterior.marginals import Marginal
 from worker.core.posterior.mixing import mixed
