@@ -8,7 +8,7 @@ from worker.core.posterior.belief import Belief, filled_groups
 from worker.core.posterior.joint import joint_loadings, moments_of_value
 from worker.core.posterior.moments import moments
 from worker.core.posterior.parts import part_of
-from worker.core.prior.shared import held_inside, own_part
+from worker.core.prior.copula import held_inside, own_part
 
 Floats = NDArray[np.float64]
 

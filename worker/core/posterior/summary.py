@@ -10,7 +10,7 @@ from worker.core.posterior.joint import joint_loadings
 from worker.core.posterior.marginals import Marginal
 from worker.core.posterior.mixing import mixed
 from worker.core.posterior.moments import moments
-from worker.core.prior.shared import joined, spread_evenly
+from worker.core.prior.copula import joined, spread_evenly
 
 Floats = NDArray[np.float64]
 

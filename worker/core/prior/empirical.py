@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from worker.core.prior.copula import points
 from worker.core.prior.hyperparameters import (
     LEAST_RATE,
     Fit,
@@ -22,7 +23,7 @@ from worker.core.prior.hyperparameters import (
 )
 from worker.core.prior.likelihood import GRID, MIXTURE, Evidence, log_likelihood
 from worker.core.prior.rising import rising
-from worker.core.prior.shared import Shared, Slopes, points
+from worker.core.prior.shared import Shared, Slopes
 
 Floats = NDArray[np.float64]
 
@@ -189,7 +190,7 @@ def fit(
 
 
 def plausible(found: Fit, n: int) -> list[Hyperparameters]:
-    """Hyperparameters spread as their posterior is (Laplace's approximation), by `shared.points`.
+    """Hyperparameters spread as their posterior is (Laplace's approximation), by `copula.points`.
 
     Args:
         n: how many; even, at least twice as many as there are numbers in each.

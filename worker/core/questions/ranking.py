@@ -11,7 +11,7 @@ from worker.core.posterior.joint import given_shared
 from worker.core.posterior.marginals import SLACK, BetaMarginal, Marginal
 from worker.core.posterior.mixing import mixed
 from worker.core.posterior.summary import marginal, marginals, mean
-from worker.core.prior.shared import Given
+from worker.core.prior.copula import Given
 from worker.core.questions.question import Which
 
 Floats = NDArray[np.float64]
