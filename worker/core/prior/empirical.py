@@ -21,8 +21,7 @@ from worker.core.prior.hyperparameters import (
     rate_of,
     unfitted,
 )
-from worker.core.prior.likelihood import GRID, MIXTURE, Evidence, log_likelihood
-from worker.core.prior.rising import rising
+from worker.core.prior.likelihood import GRID, MIXTURE, Evidence, evidence, log_likelihood
 from worker.core.prior.shared import Shared, Slopes
 
 Floats = NDArray[np.float64]
@@ -136,23 +135,6 @@ def _sd_of_effect(
     """(C,) standard deviation of curve and group effect together, in logits."""
     sd: Floats = np.sqrt(left * np.exp(2 * (h.log_tau + covariance[_TAU, _TAU])) + of_curve)
     return sd
-
-
-def evidence(
-    right: NDArray[np.int64], wrong: NDArray[np.int64], group: NDArray[np.int64], scores: Scores
-) -> Evidence:
-    """What the labels tell: cells without labels say nothing, and are left out."""
-    at = np.flatnonzero(right + wrong)
-    of = group[at]
-    return Evidence(
-        right=rising(right[at]),
-        wrong=rising(wrong[at]),
-        both=rising(right[at] + wrong[at]),
-        x=scores.x.take(at, axis=1),
-        weak=scores.weak,
-        begin=np.flatnonzero(np.diff(of, prepend=-1)),
-        of=np.cumsum(np.diff(of, prepend=of[:1]) > 0),
-    )
 
 
 def loss(z: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
