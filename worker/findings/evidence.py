@@ -17,8 +17,8 @@ from worker.core.posterior.entries import confusion_interval
 from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.mixing import mixed
 from worker.core.posterior.summary import mean
-from worker.core.stopping.rule import Verdict
 from worker.core.stopping.shortlist import Shortlist
+from worker.core.stopping.verdict import Verdict
 from worker.findings.ranks import GroupRanks
 from worker.metrics import METRICS
 from worker.store import State

@@ -15,7 +15,7 @@ from worker.core.posterior.marginals import SLACK
 from worker.core.posterior.summary import mean
 from worker.core.questions.question import Question, StopRule
 from worker.core.questions.ranking import mrr
-from worker.core.stopping.rule import Verdict
+from worker.core.stopping.verdict import Verdict
 from worker.simulate.truths import estimates
 
 Floats = NDArray[np.float64]
