@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from tests.amount import IS_SHORT
-from worker.core.confidence_sequences.bands import forecast
+from worker.core.confidence_sequences.forecast import forecast
 from worker.core.confidence_sequences.guarantee import (
     ConfidenceSequence,
     alpha_split,
