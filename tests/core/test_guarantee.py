@@ -26,7 +26,8 @@ from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.metrics import Metric
 from worker.core.questions.question import Question
-from worker.core.questions.ranking import mrr, ranking
+from worker.core.questions.ranking import ranking
+from worker.core.questions.reciprocal_rank import mrr
 from worker.core.strategies import NothingLeft
 from worker.core.strategies.blocking import blocking
 

@@ -15,7 +15,8 @@ from worker.core.posterior.mixing import likeliest, mixed, weighed, with_variant
 from worker.core.posterior.summary import draws, marginal, marginals, mean, variance
 from worker.core.questions.comparison import region, regions
 from worker.core.questions.question import Question, StopRule
-from worker.core.questions.ranking import mrr_confidence, ranking, set_confidence
+from worker.core.questions.ranking import ranking, set_confidence
+from worker.core.questions.reciprocal_rank import mrr_confidence
 from worker.core.stopping.rule import decide
 
 KINDS = ("accuracy", "bias", "linear", "ece", "cost", "confusion", "tpr")

@@ -10,12 +10,8 @@ from hypothesis import strategies as st
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.drawing import draw
 from worker.core.posterior.summary import marginal, mean
-from worker.core.questions.ranking import (
-    mrr,
-    mrr_confidence,
-    ranking,
-    set_confidence,
-)
+from worker.core.questions.ranking import ranking, set_confidence
+from worker.core.questions.reciprocal_rank import mrr, mrr_confidence
 
 N_DRAWS = 60_000
 

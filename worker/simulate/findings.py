@@ -14,7 +14,7 @@ from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.marginals import SLACK
 from worker.core.posterior.summary import mean
 from worker.core.questions.question import Question, StopRule
-from worker.core.questions.ranking import mrr
+from worker.core.questions.reciprocal_rank import mrr
 from worker.core.stopping.verdict import Verdict
 from worker.simulate.truths import estimates
 

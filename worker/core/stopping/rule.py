@@ -25,7 +25,8 @@ from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.mixing import mixed
 from worker.core.questions.comparison import pairs_asked, regions
 from worker.core.questions.question import TASK_OF_RULE, Question, StopRule
-from worker.core.questions.ranking import mrr_confidence, ranking
+from worker.core.questions.ranking import ranking
+from worker.core.questions.reciprocal_rank import mrr_confidence
 from worker.core.questions.rewards import squared_error
 from worker.core.stopping.pairs import NO_PAIRS, PairVerdicts
 from worker.core.stopping.refuting import confidence_of_set, is_far_from_holding
