@@ -27,7 +27,7 @@ from worker.assessment import Assessment, assess, continuing
 from worker.core.drift.history import believed_share, full_worth
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.counts import BoundedCache
-from worker.core.posterior.summary import interval
+from worker.core.posterior.intervals import interval
 from worker.findings.changing import changed_since
 from worker.plan import load_plan
 from worker.pool import compile_pool

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from tests.bench.measuring import line, say
 from worker.core.posterior.belief import Belief, unlabelled
-from worker.core.posterior.drawing import draw_cells
 from worker.core.posterior.hypothetical import labelled, with_prior
 from worker.core.posterior.metrics import ACCURACY, Errors, Metric
 from worker.core.posterior.moments import moments
+from worker.core.posterior.rates import draw_cells
 from worker.core.prior.empirical import fit, prior_of, shared_of
 from worker.core.prior.hyperparameters import Fit, Scores, unfitted
 from worker.core.questions.comparison import lookahead

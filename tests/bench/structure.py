@@ -13,7 +13,8 @@ import yaml
 from tests.bench.measuring import line, say
 from tests.bench.paper.cases import of_run, opened, order_of, planned
 from tests.bench.paper.data import folder, load
-from worker.core.posterior.summary import interval, mean
+from worker.core.posterior.intervals import interval
+from worker.core.posterior.summary import mean
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.replay import labels, replay
 from worker.simulate.truths import true_values

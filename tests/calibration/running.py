@@ -18,7 +18,7 @@ from tests.calibration.statistics import Revealed, of_report
 from tests.calibration.ways import Way, plan_of
 from worker.assessment import Assessment, assess
 from worker.core.confidence_sequences.guarantee import ConfidenceSequence
-from worker.core.posterior.drawing import draw_cells
+from worker.core.posterior.rates import draw_cells
 from worker.core.stopping.schedule import is_look
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool

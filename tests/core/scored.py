@@ -10,8 +10,8 @@ from scipy import special
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.calibration_prior import shared_prior
 from worker.core.posterior.hypothetical import labelled, with_prior
+from worker.core.posterior.intervals import whole
 from worker.core.posterior.metrics import Metric
-from worker.core.posterior.summary import whole
 from worker.core.questions.question import Question
 from worker.core.questions.rewards import squared_error
 from worker.core.stopping.schedule import is_look, is_refit

@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from tests.amount import IS_SHORT
-from worker.core.confidence_sequences.bands import (
-    Forecast,
-    Seen,
-    bands,
-    forecast,
-    joint_differences,
-)
+from worker.core.confidence_sequences.bands import Seen, bands, joint_differences
+from worker.core.confidence_sequences.forecast import Forecast, forecast
 
 N_RUNS = 150 if IS_SHORT else 600
 

@@ -7,9 +7,10 @@ from scipy import stats
 from worker.core.posterior import distributions
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.binned import LARGEST_EXACT, binned_distribution, step_of
-from worker.core.posterior.counts import mixed_distribution
+from worker.core.posterior.count_mixtures import mixed_distribution
+from worker.core.posterior.intervals import interval
 from worker.core.posterior.metrics import Metric
-from worker.core.posterior.summary import interval, marginal, mean
+from worker.core.posterior.summary import marginal, mean
 
 
 @pytest.mark.parametrize("strength", [1.0, 30.0, 900.0, 20_000.0])

@@ -11,9 +11,10 @@ from worker.core.posterior.belief import Belief, group_share
 from worker.core.posterior.calibration import is_off
 from worker.core.posterior.calibration_prior import shared_prior, with_calibrated
 from worker.core.posterior.hypothetical import with_prior
+from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
-from worker.core.posterior.summary import draws, interval, whole
+from worker.core.posterior.summary import draws
 from worker.core.prior.empirical import prior_of
 from worker.core.prior.hyperparameters import Hyperparameters, Scores
 from worker.core.questions.rewards import squared_error

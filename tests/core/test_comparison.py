@@ -15,7 +15,7 @@ from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.pairwise import _normal
-from worker.core.posterior.summary import atoms_of
+from worker.core.posterior.summary import marginal
 from worker.core.questions.comparison import lookahead, pairs_asked, region, regions
 from worker.core.questions.question import Question
 
@@ -36,7 +36,7 @@ def belief(*cells, population="finite", prior=(1.0, 1.0), group=None):
 @given(counts, counts, st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.25, 0.5]))
 def test_the_regions_are_the_sums_over_all_completions_of_both_groups(first, second, epsilon):
     b = belief(first, second)
-    atoms = [list(zip(*atoms_of(b, g), strict=True)) for g in (0, 1)]
+    atoms = [list(zip(*marginal(b, g).atoms(), strict=True)) for g in (0, 1)]
     expected = np.zeros(3)
     for (x, p), (y, q) in itertools.product(*atoms):
         at = 0 if x - y < -epsilon - 1e-9 else 2 if x - y > epsilon + 1e-9 else 1

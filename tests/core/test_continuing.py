@@ -8,7 +8,8 @@ from scipy import optimize
 
 from tests.core.test_empirical import TRUTHS, labels_of, pool, standardised
 from worker.core.prior.continuing import fit_continued, log_evidence
-from worker.core.prior.empirical import evidence, fit, fit_to, loss
+from worker.core.prior.empirical import fit, fit_to, loss
+from worker.core.prior.likelihood import evidence
 
 
 def counted(h, group, scores, n, seed):

@@ -6,6 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from worker.core.posterior.count_mixtures import mixed_distribution, mixed_distributions_after
 from worker.core.posterior.counts import (
     BoundedCache,
     CountDistribution,
@@ -13,8 +14,6 @@ from worker.core.posterior.counts import (
     beta_binomials,
     convolve,
     distribution_of,
-    mixed_distribution,
-    mixed_distributions_after,
 )
 
 shapes = st.floats(0.002, 200.0)

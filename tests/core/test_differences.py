@@ -15,7 +15,7 @@ from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.pooling import pooled
-from worker.core.posterior.summary import atoms_of, mean, variance
+from worker.core.posterior.summary import marginal, mean, variance
 
 PRIOR = 1.0  # pseudo-counts of a group, as a comparison of models has by default
 
@@ -105,7 +105,7 @@ def test_with_several_strata_the_distribution_is_near_the_integral_over_what_the
     sizes, counts
 ):
     b, (x, exact) = belief(sizes, counts), brute_force(sizes, counts)
-    y, found = atoms_of(b, 0)
+    y, found = marginal(b, 0).atoms()
     assert y == pytest.approx(x)
     assert np.abs(np.cumsum(found) - np.cumsum(exact)).max() < 0.03
     expected = x @ exact
@@ -122,7 +122,7 @@ def test_with_one_stratum_the_distribution_is_a_dirichlet_multinomial(
 ):
     counts = np.array([first, second, neither])
     b = belief([counts.sum() + left], [counts], agreed=agreed)
-    x, found = atoms_of(b, 0)
+    x, found = marginal(b, 0).atoms()
     exact = np.zeros(2 * left + 1)
     for kinds in compositions(left, 3):
         exact[kinds[0] - kinds[1] + left] += dirichlet_multinomial(kinds, counts + PRIOR / 3)
@@ -136,9 +136,9 @@ def test_of_many_items_the_distribution_is_smooth_and_its_tails_are_those_of_the
     counts, monkeypatch
 ):
     size = sum(counts) + 120
-    x, found = atoms_of(belief([size], [counts]), 0)
+    x, found = marginal(belief([size], [counts]), 0).atoms()
     monkeypatch.setattr("worker.core.posterior.differences._LARGEST_EXACT", 1000)
-    other = atoms_of(belief([size], [counts], agreed=1), 0)[1]  # agreed: not the one kept
+    other = marginal(belief([size], [counts], agreed=1), 0).atoms()[1]  # agreed: not the one kept
     upto, exact = np.cumsum(found), np.cumsum(other)
     tails = (exact < 0.1) | (exact > 0.9)
     assert np.abs(upto - exact).max() < 0.03
@@ -172,7 +172,7 @@ def test_before_any_label_all_differences_are_alike_however_the_pool_is_cut(half
     for n_strata, n_groups in itertools.product((1, 4, 20), (1, 5)):
         sizes = np.full(n_strata * n_groups, 2000 // n_strata)
         b = belief(sizes, np.zeros((sizes.size, 3), int), np.repeat(np.arange(n_groups), n_strata))
-        x, p = atoms_of(b, n_groups - 1)
+        x, p = marginal(b, n_groups - 1).atoms()
         assert p == pytest.approx(p[::-1])
         found.append(p[np.abs(x) <= half].sum())
     assert found == pytest.approx([half] * 6, abs=1e-3)
@@ -183,13 +183,13 @@ def test_a_rate_that_all_strata_share_is_learnt_from_all_of_them():
     b = belief([63] * 8, [(0, 0, 0)] * 8, agreed=4496)
     for n, outcome in enumerate([0, 0, 0, 1, 0, 2, 0, 0, 1, 0, 0, 0]):  # 9, 2 and 1
         b = labelled(b, n % 8, outcome)
-    x, p = atoms_of(b, 0)
+    x, p = marginal(b, 0).atoms()
     assert 0.2 < p[np.abs(x) <= 0.05].sum() < 0.6
 
 
 def test_when_all_is_labelled_nothing_is_left_to_believe():
     b = belief([4, 3], [(2, 1, 1), (3, 0, 0)], agreed=3)
-    assert atoms_of(b, 0)[0].tolist() == [0.4]
+    assert marginal(b, 0).atoms()[0].tolist() == [0.4]
     assert moments(b).drop.tolist() == [0, 0, 0]
     assert variance(b).tolist() == pytest.approx([0], abs=1e-12)
 

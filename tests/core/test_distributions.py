@@ -9,19 +9,14 @@ from scipy import stats
 from tests.core.enumeration import beliefs, exact_atoms, made, mean_and_variance
 from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.counts import distribution_of
-from worker.core.posterior.drawing import draw, draw_cells
+from worker.core.posterior.drawing import draw
 from worker.core.posterior.hypothetical import labelled, with_prior
+from worker.core.posterior.intervals import interval, narrowest
 from worker.core.posterior.marginals import BetaMarginal, FiniteMarginal, SampledMarginal
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
-from worker.core.posterior.summary import (
-    atoms_of,
-    highest_density_interval,
-    interval,
-    marginal,
-    mean,
-    variance,
-)
+from worker.core.posterior.rates import draw_cells
+from worker.core.posterior.summary import marginal, marginals, mean, variance
 from worker.core.questions.ranking import set_confidence
 from worker.core.questions.rewards import squared_error
 
@@ -46,7 +41,7 @@ def summed(b, g):
 def test_the_distribution_of_an_affine_metric_is_that_over_all_completions(kind, data):
     b = data.draw(beliefs(kind, population="finite"))
     for g in np.unique(b.group):
-        x, p = atoms_of(b, int(g))
+        x, p = marginal(b, int(g)).atoms()
         expected_x, expected_p = summed(b, g)
         assert x == pytest.approx(expected_x)
         assert p == pytest.approx(expected_p, abs=1e-10)
@@ -144,7 +139,7 @@ def test_every_interval_holds_its_level_of_the_completions(kind, population, lev
     slack = 1e-9 if kind in ("accuracy", "bias") and population == "finite" else DKW
     if population == "infinite":
         slack += 0.1  # the quadrature that it is held against has few points
-    tails, narrow = interval(b, level), highest_density_interval(b, level)
+    tails, narrow = interval(b, level), np.array([narrowest(d, level) for d in marginals(b)])
     for g in range(2):
         x, p = exact_atoms(b, g, 24)
         for low, high in (tails[g], narrow[g]):
@@ -157,17 +152,17 @@ def test_every_interval_holds_its_level_of_the_completions(kind, population, lev
 @settings(max_examples=40)
 @given(b=beliefs("accuracy", population="finite", max_size=6), level=st.sampled_from([0.5, 0.9]))
 def test_no_narrower_interval_than_the_highest_density_one_holds_the_level(b, level):
-    bounds = highest_density_interval(b, level)
     for g in np.unique(b.group):
-        x, p = atoms_of(b, int(g))
+        low, high = narrowest(marginal(b, int(g)), level)
+        x, p = marginal(b, int(g)).atoms()
         holding = [
             x[j] - x[i]
             for i in range(x.size)
             for j in range(i, x.size)
             if p[i : j + 1].sum() >= level - 1e-10
         ]
-        assert bounds[g, 1] - bounds[g, 0] == pytest.approx(min(holding))
-        assert p[(x >= bounds[g, 0] - 1e-9) & (x <= bounds[g, 1] + 1e-9)].sum() >= level - 1e-9
+        assert high - low == pytest.approx(min(holding))
+        assert p[(x >= low - 1e-9) & (x <= high + 1e-9)].sum() >= level - 1e-9
 
 
 def test_the_highest_density_interval_of_an_endless_group_is_that_of_its_beta():
@@ -177,7 +172,7 @@ def test_the_highest_density_interval_of_an_endless_group_is_that_of_its_beta():
     low = np.linspace(0, beta.ppf(0.05), 20_001)
     width = beta.ppf(beta.cdf(low) + 0.95) - low
     expected = low[width.argmin()], low[width.argmin()] + width.min()
-    found = highest_density_interval(b)[0]  # its ends are middles of bins
+    found = np.array(narrowest(marginal(b, 0), 0.95))  # its ends are middles of bins
     assert found == pytest.approx(expected, abs=0.01)
     assert found[1] - found[0] == pytest.approx(width.min(), abs=1e-3)
 

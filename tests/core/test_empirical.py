@@ -8,18 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize, special, stats
 
-from worker.core.prior.empirical import (
-    GRID,
-    MIXTURE,
-    evidence,
-    fit,
-    fit_to,
-    loss,
-    prior_of,
-    shared_of,
-)
+from worker.core.prior.empirical import GRID, MIXTURE, fit, fit_to, loss, prior_of, shared_of
 from worker.core.prior.hyperparameters import WEAK, Covariate, Hyperparameters, Scores, unfitted
-from worker.core.prior.likelihood import log_likelihood
+from worker.core.prior.likelihood import evidence, log_likelihood
 
 
 def pool(seed=0, n_groups=60, n_cells=8):

@@ -12,9 +12,9 @@ from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.drawing import dirichlets
 from worker.core.posterior.entries import confusion_interval
 from worker.core.posterior.hypothetical import labelled
+from worker.core.posterior.intervals import interval
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
-from worker.core.posterior.summary import interval
 
 MATRIX = Metric("confusion")
 TAILS = np.array([0.025, 0.975])

@@ -9,7 +9,8 @@ from worker.core.posterior.belief import Belief
 from worker.core.posterior.metrics import Metric
 from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.foreseeing import labels_missing
-from worker.core.stopping.rule import Verdict, decide
+from worker.core.stopping.rule import decide
+from worker.core.stopping.verdict import Verdict
 
 RULE = StopRule("mrr", 0.99, 0.95, None, 0)
 LOWEST = Question("identify", which="lowest", top=1, tolerance=0.0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from tests.amount import IS_SHORT
-from worker.core.confidence_sequences.bands import forecast
+from worker.core.confidence_sequences.forecast import forecast
 from worker.core.confidence_sequences.guarantee import (
     ConfidenceSequence,
     alpha_split,
@@ -26,7 +26,8 @@ from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.metrics import Metric
 from worker.core.questions.question import Question
-from worker.core.questions.ranking import mrr, ranking
+from worker.core.questions.ranking import ranking
+from worker.core.questions.reciprocal_rank import mrr
 from worker.core.strategies import NothingLeft
 from worker.core.strategies.blocking import blocking
 

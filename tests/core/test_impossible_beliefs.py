@@ -5,7 +5,8 @@ import pytest
 
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.drawing import draw
-from worker.core.posterior.summary import atoms_of, interval, mean
+from worker.core.posterior.intervals import interval
+from worker.core.posterior.summary import marginal, mean
 
 
 def uniform(size, right, wrong):
@@ -61,7 +62,7 @@ def test_an_impossible_belief_is_refused_with_the_cell_at_fault(change, message)
 @pytest.mark.parametrize(("g", "message"), [(5, "unknown"), (-1, "unknown"), (1, "no items")])
 def test_there_is_no_distribution_of_a_group_without_items(g, message):
     with pytest.raises(ValueError, match=message):
-        atoms_of(uniform([3, 0], [0, 0], [0, 0]), g)
+        marginal(uniform([3, 0], [0, 0], [0, 0]), g).atoms()
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5])

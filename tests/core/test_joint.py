@@ -8,19 +8,15 @@ from scipy import special
 
 from worker.core.posterior.belief import Belief, group_share, replaced
 from worker.core.posterior.hypothetical import labelled, with_prior
+from worker.core.posterior.intervals import interval, narrowest, whole
 from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
-from worker.core.posterior.summary import (
-    draws,
-    highest_density_interval,
-    interval,
-    mean,
-    variance,
-    whole,
-)
-from worker.core.prior.empirical import evidence, fit, loss, prior_of, shared_of
+from worker.core.posterior.summary import draws, marginals, mean, variance
+from worker.core.prior.copula import Given, joined, points, spread_evenly
+from worker.core.prior.empirical import fit, loss, prior_of, shared_of
 from worker.core.prior.hyperparameters import WEAK, Hyperparameters, Scores
-from worker.core.prior.shared import N_POINTS, Given, joined, points, spread_evenly
+from worker.core.prior.likelihood import evidence
+from worker.core.prior.shared import N_POINTS
 from worker.core.questions.comparison import region
 from worker.core.questions.ranking import ranking, set_confidence
 from worker.core.questions.rewards import estimate_worth, question_drop
@@ -176,7 +172,7 @@ def test_draws_of_correlated_groups_keep_their_distributions(small):
     drawn, bounds = draws(small.believed), interval(small.believed)
     inside = ((drawn >= bounds[:, 0]) & (drawn <= bounds[:, 1])).mean(axis=0)
     assert (inside >= 0.949).all()
-    narrow = highest_density_interval(small.believed)
+    narrow = np.array([narrowest(d, 0.95) for d in marginals(small.believed)])
     assert (narrow[:, 1] - narrow[:, 0] <= bounds[:, 1] - bounds[:, 0] + 1e-12).all()
 
 

@@ -5,8 +5,9 @@ import pytest
 from scipy import stats
 
 from worker.core.posterior.belief import Belief
+from worker.core.posterior.intervals import whole
 from worker.core.posterior.metrics import Errors, Metric
-from worker.core.posterior.summary import draws, whole
+from worker.core.posterior.summary import draws
 from worker.core.prior.kinds import common_errors, expected_kinds, fit_kinds
 
 SHARE = np.array([[0.7, 0.2, 0.08, 0.02], [0.05, 0.05, 0.1, 0.8]] * 15)

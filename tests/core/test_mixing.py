@@ -10,11 +10,13 @@ from worker.core.posterior.belief import Belief, group_size
 from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.drawing import draw
 from worker.core.posterior.entries import confusion_interval
+from worker.core.posterior.intervals import interval
 from worker.core.posterior.mixing import likeliest, mixed, weighed, with_variants
-from worker.core.posterior.summary import atoms_of, draws, interval, marginals, mean, variance
+from worker.core.posterior.summary import draws, marginal, marginals, mean, variance
 from worker.core.questions.comparison import region, regions
 from worker.core.questions.question import Question, StopRule
-from worker.core.questions.ranking import mrr_confidence, ranking, set_confidence
+from worker.core.questions.ranking import ranking, set_confidence
+from worker.core.questions.reciprocal_rank import mrr_confidence
 from worker.core.stopping.rule import decide
 
 KINDS = ("accuracy", "bias", "ece", "cost", "confusion", "tpr")
@@ -66,13 +68,13 @@ def test_the_distribution_of_a_group_is_the_mean_of_the_distributions(
 ) -> None:
     b = in_doubt(data, kind)
     for g in np.flatnonzero(group_size(b)):
-        values, masses = atoms_of(b, int(g))
+        values, masses = marginal(b, int(g)).atoms()
         assert masses.sum() == pytest.approx(1)
         at = np.unique(values.round(9))
         got = np.array([masses[np.isclose(values, x)].sum() for x in at])
         expected = np.zeros(at.size)
         for weight, variant in weighed(b):
-            own, mass = atoms_of(variant, int(g))
+            own, mass = marginal(variant, int(g)).atoms()
             expected += weight * np.array([mass[np.isclose(own, x)].sum() for x in at])
         np.testing.assert_allclose(got, expected, atol=1e-9)
 
@@ -147,8 +149,8 @@ def test_labels_in_doubt_in_a_group_of_many_items_keep_the_mean(more: int) -> No
     other = np.array([[60 + more, 40 - more], [3, 0]])
     doubtful = with_variants(b, [np.array([[60, 40], [3, 0]]), other])
     for g in range(2):
-        values, masses = atoms_of(doubtful, g)
-        apart = [np.dot(*atoms_of(v, g)) for v in doubtful.variants]
+        values, masses = marginal(doubtful, g).atoms()
+        apart = [np.dot(*marginal(v, g).atoms()) for v in doubtful.variants]
         assert values @ masses == pytest.approx(np.mean(apart), abs=1e-9)
 
 

@@ -12,17 +12,10 @@ from scipy import stats
 from worker.core.posterior.belief import Belief, group_labelled, group_right, group_size, unlabelled
 from worker.core.posterior.drawing import draw
 from worker.core.posterior.hypothetical import labelled, with_pending
+from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
-from worker.core.posterior.summary import (
-    atoms_of,
-    draws,
-    interval,
-    marginal,
-    mean,
-    variance,
-    whole,
-)
+from worker.core.posterior.summary import draws, marginal, mean, variance
 
 
 @st.composite
@@ -65,7 +58,7 @@ def completions(b, g):
 @given(beliefs(max_groups=2))
 def test_the_distribution_is_that_of_all_completions_of_the_pool(b):
     for g in np.flatnonzero(group_size(b)):
-        support, pmf = atoms_of(b, int(g))
+        support, pmf = marginal(b, int(g)).atoms()
         expected_support, expected_pmf = completions(b, g)
         assert support == pytest.approx(expected_support)
         assert pmf == pytest.approx(expected_pmf, abs=1e-10)
@@ -78,7 +71,7 @@ def test_mean_and_variance_are_those_of_the_distribution(b):
             assert np.isnan(mean(b)[g])
             assert np.isnan(variance(b)[g])
             continue
-        support, pmf = atoms_of(b, g)
+        support, pmf = marginal(b, g).atoms()
         assert pmf.sum() == pytest.approx(1.0)
         assert mean(b)[g] == pytest.approx(pmf @ support, abs=1e-12)
         assert variance(b)[g] == pytest.approx(pmf @ (support - mean(b)[g]) ** 2, abs=1e-12)
@@ -92,7 +85,7 @@ def test_an_interval_holds_its_level_and_no_shorter_tail_would(b, level):
         if not group_size(b)[g]:
             assert np.isnan(bounds[g]).all()
             continue
-        support, pmf = atoms_of(b, g)
+        support, pmf = marginal(b, g).atoms()
         low, high = bounds[g]
         own = b.group == g
         right, wrong = b.right[own].sum(), b.wrong[own].sum()
@@ -118,7 +111,7 @@ def test_sums_over_cells_lose_no_label(b):
 
 def test_an_exhausted_group_is_known_exactly():
     b = one_cell_groups([4], [3], [1])
-    assert atoms_of(b, 0)[1].tolist() == [1.0]
+    assert marginal(b, 0).atoms()[1].tolist() == [1.0]
     assert mean(b)[0] == 0.75
     assert variance(b)[0] == 0.0
     assert interval(b).tolist() == [[0.75, 0.75]]
@@ -133,7 +126,7 @@ def test_the_order_in_which_labels_arrive_does_not_matter(outcomes, random):
         first = labelled(first, 0, int(outcome))
     for outcome in shuffled:
         second = labelled(second, 0, int(outcome))
-    assert (atoms_of(first, 0)[1] == atoms_of(second, 0)[1]).all()
+    assert (marginal(first, 0).atoms()[1] == marginal(second, 0).atoms()[1]).all()
 
 
 @pytest.mark.parametrize("population", ["finite", "infinite"])
@@ -142,7 +135,7 @@ def test_draws_follow_the_distribution(population):
     theta = draw(b, np.random.default_rng(1), 40_000)
     assert np.isnan(theta[:, 1]).all()
     for g in (0, 2):
-        support, pmf = atoms_of(b, g)
+        support, pmf = marginal(b, g).atoms()
         for point in interval(b, 0.5)[g]:
             expected = pmf[support <= point + 1e-12].sum()
             found = (theta[:, g] <= point + 1e-12).mean()
@@ -172,7 +165,7 @@ def test_the_infinite_population_is_the_papers_beta():
     assert mean(b) == pytest.approx(distribution.mean())
     assert variance(b) == pytest.approx(distribution.var())
     assert interval(b) == pytest.approx(np.transpose(distribution.ppf([[0.025], [0.975]])))
-    support, pmf = atoms_of(b, 1)
+    support, pmf = marginal(b, 1).atoms()
     assert pmf.sum() == pytest.approx(1.0)
     assert pmf @ support == pytest.approx(mean(b)[1], abs=1e-7)
 
@@ -192,7 +185,7 @@ def test_pending_items_narrow_a_group_and_leave_its_mean(b):
     filled = group_size(b) > 0
     assert (variance(expected)[filled] <= variance(b)[filled] + 1e-12).all()
     for g in np.flatnonzero(filled):
-        support, pmf = atoms_of(expected, int(g))
+        support, pmf = marginal(expected, int(g)).atoms()
         assert pmf @ support == pytest.approx(mean(b)[g])
 
 
@@ -203,7 +196,7 @@ def test_kept_draws_hit_every_part_of_each_groups_distribution_once(population):
     assert np.isnan(values[:, 1]).all()
     assert np.array_equal(values, draws(replace(b, _memo={})), equal_nan=True)
     for g in (0, 2):
-        support, pmf = atoms_of(b, g)
+        support, pmf = marginal(b, g).atoms()
         below = (values[:, g] <= support[:, None] + 1e-12).mean(axis=1)
         # a draw is a two-thousandth; an endless distribution is told by the middles of bins
         slack = 0.001 if population == "finite" else 0.001 + 0.51 * pmf.max()

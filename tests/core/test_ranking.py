@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.drawing import draw
-from worker.core.posterior.summary import atoms_of, mean
-from worker.core.questions.ranking import (
-    mrr,
-    mrr_confidence,
-    ranking,
-    set_confidence,
-)
+from worker.core.posterior.summary import marginal, mean
+from worker.core.questions.ranking import ranking, set_confidence
+from worker.core.questions.reciprocal_rank import mrr, mrr_confidence
 
 N_DRAWS = 60_000
 
@@ -118,7 +114,7 @@ def test_equal_groups_keep_their_order():
 def test_set_confidence_is_the_sum_over_all_completions_of_the_pool(b, top, which, tolerant):
     tolerance = 0.25 if tolerant else 0.0
     chosen = [int(g) for g in ranking(b, which)[:top]]
-    distributions = [atoms_of(b, g) for g in range(b.n_groups)]
+    distributions = [marginal(b, g).atoms() for g in range(b.n_groups)]
     expected = 0.0
     for atoms in itertools.product(*(list(zip(*d, strict=True)) for d in distributions)):
         theta = np.array([accuracy for accuracy, _ in atoms])

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.drawing import draw
 from worker.core.posterior.hypothetical import labelled
+from worker.core.posterior.intervals import whole
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
-from worker.core.posterior.summary import variance, whole
+from worker.core.posterior.summary import variance
 from worker.core.questions.rewards import drawn_drop, question_drop, squared_error
 
 counts = st.integers(0, 9).flatmap(

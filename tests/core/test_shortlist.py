@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worker.core.questions.ranking as ranks
-from worker.core.confidence_sequences.bands import forecast
+from worker.core.confidence_sequences.forecast import forecast
 from worker.core.confidence_sequences.guarantee import (
     ConfidenceSequence,
     alpha_split,

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.hypothetical import with_prior
+from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.metrics import Errors, Metric
-from worker.core.posterior.summary import interval, variance, whole
+from worker.core.posterior.summary import variance
 from worker.core.questions.comparison import region
 from worker.core.questions.question import Question, StopRule
 from worker.core.questions.ranking import set_confidence

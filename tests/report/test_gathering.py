@@ -8,7 +8,8 @@ import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS
-from worker.core.posterior.summary import interval, mean
+from worker.core.posterior.intervals import interval
+from worker.core.posterior.summary import mean
 from worker.findings.decision import decision
 from worker.findings.evidence import overall
 from worker.report.contents import Report, as_json

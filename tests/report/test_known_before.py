@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.amount import IS_SHORT
 from tests.worker.pool.known_pool import assessment_of, labels_of_the_rest, truth_of
 from worker.assessment import Assessment
-from worker.core.posterior.summary import whole
+from worker.core.posterior.intervals import whole
 from worker.report.contents import Reliability
 from worker.report.families import families
 from worker.report.reliability import reliability

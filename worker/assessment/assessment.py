@@ -20,10 +20,11 @@ from worker.assessment.soft_labels import SoftLabels
 from worker.core.confidence_sequences.guarantee import ConfidenceSequence
 from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.questions.question import Question, StopRule
-from worker.core.stopping.rule import Reason, Verdict, decide
+from worker.core.stopping.rule import decide
 from worker.core.stopping.schedule import n_looks_before
 from worker.core.stopping.several import decide_each
 from worker.core.stopping.shortlist import Shortlist, shortlist
+from worker.core.stopping.verdict import Reason, Verdict
 from worker.core.strategies import STRATEGIES, Choice, Strategy
 from worker.core.strategies.blocking import blocking
 from worker.plan import Plan

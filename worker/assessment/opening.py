@@ -15,7 +15,7 @@ from worker.assessment.outcomes import Begun, Outcomes, begun_with, outcomes
 from worker.assessment.several import several
 from worker.assessment.single import Single
 from worker.assessment.soft_labels import soft_labels
-from worker.core.confidence_sequences.bands import forecast, foreseen
+from worker.core.confidence_sequences.forecast import forecast, foreseen
 from worker.core.confidence_sequences.guarantee import ConfidenceSequence
 from worker.core.questions.question import Question, StopRule
 from worker.core.strategies import STRATEGIES

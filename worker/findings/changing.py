@@ -14,9 +14,10 @@ from worker.core.drift.history import believed_share
 from worker.core.drift.shift import Cells, stories
 from worker.core.posterior.belief import Belief, group_labelled, group_size
 from worker.core.posterior.counts import BoundedCache
+from worker.core.posterior.intervals import interval
 from worker.core.posterior.mixing import likeliest
 from worker.core.posterior.moments import moments
-from worker.core.posterior.summary import interval, mean
+from worker.core.posterior.summary import mean
 from worker.findings.changing_words import sentences
 from worker.findings.continuation import (
     Continuation,

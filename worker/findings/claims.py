@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worker.core.questions.question import Question, StopRule
-from worker.core.stopping.rule import Verdict
+from worker.core.stopping.verdict import Verdict
 from worker.formats import at_most, percent
 from worker.metrics import Words
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
-from worker.core.stopping.rule import Verdict
+from worker.core.stopping.verdict import Verdict
 from worker.findings.annotating import annotation_of
 from worker.findings.changing import continuation
 from worker.findings.evidence import among_rows, group_rows, overall_row, pair_rows

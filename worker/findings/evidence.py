@@ -14,10 +14,11 @@ from worker.core.confidence_sequences.guarantee import alpha_split, ends
 from worker.core.posterior.belief import Belief, group_labelled, group_right, group_size, unlabelled
 from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.entries import confusion_interval
+from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.mixing import mixed
-from worker.core.posterior.summary import interval, mean, whole
-from worker.core.stopping.rule import Verdict
+from worker.core.posterior.summary import mean
 from worker.core.stopping.shortlist import Shortlist
+from worker.core.stopping.verdict import Verdict
 from worker.findings.ranks import GroupRanks
 from worker.metrics import METRICS
 from worker.store import State

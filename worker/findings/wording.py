@@ -8,10 +8,10 @@ import numpy as np
 
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.summary import whole
+from worker.core.posterior.intervals import whole
 from worker.core.stopping.pairs import PairVerdict
-from worker.core.stopping.rule import Verdict
 from worker.core.stopping.shortlist import Shortlist
+from worker.core.stopping.verdict import Verdict
 from worker.findings.claims import (
     extreme_among,
     extreme_claim,

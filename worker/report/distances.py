@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.assessment.soft_labels import SoftLabels, Votes, votes_of_tally
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.summary import whole
+from worker.core.posterior.intervals import whole
 from worker.evaluator.experiments import Part, Predictor, PredictorExperiment
 from worker.evaluator.measures import MEASURES
 from worker.evaluator.summaries import Confused, Estimate, confused, distribution

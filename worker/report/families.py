@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.heterogeneity import heterogeneity, labels_worth
-from worker.core.posterior.summary import interval, mean
+from worker.core.posterior.intervals import interval
+from worker.core.posterior.summary import mean
 from worker.core.reliability.curve import right_answers, score_grid
 from worker.findings.evidence import tells_whole
 from worker.findings.item_classes import Answered, answered

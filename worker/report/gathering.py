@@ -17,7 +17,7 @@ from worker.core.posterior.belief import Belief, group_share, group_size
 from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.entries import confusion_interval
 from worker.core.posterior.mixing import mixed
-from worker.core.stopping.rule import Verdict
+from worker.core.stopping.verdict import Verdict
 from worker.findings.changing import continuation
 from worker.findings.decision import question_of, rule_of, versions
 from worker.findings.evidence import among_rows, group_rows, overall, pair_rows, rounded

@@ -17,8 +17,8 @@ from worker.assessment.queueing import pending_cells, unclaimed_cells
 from worker.assessment.resolving import is_plain
 from worker.core.posterior.belief import Belief, group_labelled
 from worker.core.stopping.foreseeing import labels_missing
-from worker.core.stopping.rule import Verdict
 from worker.core.stopping.schedule import POINTS
+from worker.core.stopping.verdict import Verdict
 from worker.findings.wording import finding
 from worker.formats import probability
 from worker.report.contents import Changes, Forecast, Group, Moved, Point

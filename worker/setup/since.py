@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment, reopen
 from worker.core.drift.shift import scores_differ, shares_differ
 from worker.core.posterior.belief import group_labelled, group_share, group_size
-from worker.core.posterior.summary import interval, mean, whole
+from worker.core.posterior.intervals import interval, whole
+from worker.core.posterior.summary import mean
 from worker.errors import AssayError
 from worker.metrics import METRICS
 from worker.plan import Plan

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief, group_share, group_size
 from worker.core.questions.question import StopRule
-from worker.core.stopping.rule import Verdict
+from worker.core.stopping.verdict import Verdict
 from worker.findings.evidence import group_rows, overall_row, pair_rows
 from worker.findings.model_comparison import models_of
 from worker.findings.ranks import GroupRanks, group_ranks

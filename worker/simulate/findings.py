@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.core.confidence_sequences.guarantee import alpha_split, ends
 from worker.core.posterior.belief import Belief, group_share, group_size
+from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.marginals import SLACK
-from worker.core.posterior.summary import interval, mean, whole
+from worker.core.posterior.summary import mean
 from worker.core.questions.question import Question, StopRule
-from worker.core.questions.ranking import mrr
-from worker.core.stopping.rule import Verdict
+from worker.core.questions.reciprocal_rank import mrr
+from worker.core.stopping.verdict import Verdict
 from worker.simulate.truths import estimates
 
 Floats = NDArray[np.float64]

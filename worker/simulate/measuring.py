@@ -15,10 +15,11 @@ from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief, group_share
 from worker.core.posterior.marginals import SLACK
 from worker.core.questions.question import Question
-from worker.core.questions.ranking import mrr, ranking
+from worker.core.questions.ranking import ranking
+from worker.core.questions.reciprocal_rank import mrr
 from worker.core.stopping.refuting import is_far_from_holding
-from worker.core.stopping.rule import Reason
 from worker.core.stopping.schedule import is_look, n_looks_before, stage
+from worker.core.stopping.verdict import Reason
 from worker.metrics import METRICS
 from worker.simulate.against_truth import Found, held
 from worker.simulate.findings import is_right, pooled_error, rms_error

@@ -13,8 +13,9 @@ from worker.assessment.believing import scores
 from worker.assessment.continuing import drawn_prior
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.confusion import confusion_mean
-from worker.core.posterior.drawing import dirichlets, draw_cells
+from worker.core.posterior.drawing import dirichlets
 from worker.core.posterior.hypothetical import with_prior, with_tally
+from worker.core.posterior.rates import draw_cells
 from worker.core.posterior.summary import mean
 from worker.core.prior.empirical import prior_of
 from worker.core.prior.hyperparameters import Hyperparameters

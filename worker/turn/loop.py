@@ -15,7 +15,7 @@ from connector.port import Desk
 from worker.assessment import Assessment
 from worker.assessment.queueing import pending_cells, unclaimed_cells
 from worker.core.posterior.belief import Belief
-from worker.core.stopping.rule import Verdict
+from worker.core.stopping.verdict import Verdict
 from worker.findings.decision import compared, decision, is_decided
 from worker.findings.wording import headline, in_short
 from worker.store import Header, Ledger, State

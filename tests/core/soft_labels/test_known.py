@@ -8,8 +8,8 @@ from tests.amount import IS_SHORT
 from tests.core.soft_labels.people import Pool, crisp, l2, narrowest, replay, subjective
 from worker.core.posterior import summary
 from worker.core.posterior.belief import Belief
+from worker.core.posterior.intervals import whole
 from worker.core.posterior.metrics import ACCURACY, Metric
-from worker.core.posterior.summary import whole
 from worker.core.questions.rewards import squared_error
 from worker.core.soft_labels.known import DistanceMeasure, VoteCounts
 

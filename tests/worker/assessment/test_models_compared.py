@@ -12,7 +12,8 @@ from tests.amount import IS_SHORT
 from tests.worker.assessment.models_pool import plan_of, values_of, write_models
 from worker.assessment import assess
 from worker.assessment.outcomes import Counts
-from worker.core.posterior.summary import interval, mean
+from worker.core.posterior.intervals import interval
+from worker.core.posterior.summary import mean
 from worker.core.questions.comparison import regions
 from worker.findings.evidence import overall
 from worker.pool import compile_pool

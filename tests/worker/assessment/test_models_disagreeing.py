@@ -8,9 +8,10 @@ import pytest
 from tests.worker.assessment.models_pool import CLASSES, plan_of, values_of, write_model
 from worker.assessment import assess
 from worker.assessment.outcomes import Counts
+from worker.core.posterior.intervals import interval
 from worker.core.posterior.joint import joint_loadings
 from worker.core.posterior.moments import moments
-from worker.core.posterior.summary import interval, mean, variance
+from worker.core.posterior.summary import mean, variance
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth
 from worker.simulate.jointly import all_counted

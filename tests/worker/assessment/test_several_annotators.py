@@ -14,7 +14,8 @@ from tests.promises.world import CLASSES, N_ITEMS, small_assessment
 from worker.assessment import Assessment
 from worker.assessment.queueing import answered_enough, n_missing, pending_cells, unclaimed_cells
 from worker.core.posterior.belief import group_labelled
-from worker.core.posterior.summary import interval, mean
+from worker.core.posterior.intervals import interval
+from worker.core.posterior.summary import mean
 from worker.core.stopping.schedule import POINTS
 from worker.errors import AssayError
 from worker.store import State, Unsettled

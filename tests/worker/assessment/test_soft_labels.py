@@ -15,7 +15,7 @@ from tests.worker.assessment.evaluated import (
     write_moods,
 )
 from worker.assessment.soft_labels import votes_of_tally
-from worker.core.posterior.summary import whole
+from worker.core.posterior.intervals import whole
 from worker.errors import PlanError
 from worker.notebook import snapshot
 from worker.plan import load_plan

@@ -12,8 +12,9 @@ import pytest
 from tests.calibration.documents import PARTS, begun
 from worker.assessment import assess
 from worker.assessment.queueing import pending_cells, unclaimed_cells
+from worker.core.posterior.intervals import interval
 from worker.core.posterior.moments import Moments, moments
-from worker.core.posterior.summary import draws, interval, mean
+from worker.core.posterior.summary import draws, mean
 from worker.turn.loop import seen_in
 
 NUMBERS = ("mean", "variance", "drop", "rate", "weight", "own", "moved")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.worker.findings.said import ONE_BAD, all_labelled, assessment, tally_of
 from worker.assessment import Assessment
-from worker.core.stopping.rule import Verdict
+from worker.core.stopping.verdict import Verdict
 from worker.findings.decision import compared, decision
 from worker.findings.evidence import groups
 from worker.store import Header, State

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.summary import mean, whole
+from worker.core.posterior.intervals import whole
+from worker.core.posterior.summary import mean
 from worker.core.questions.ranking import set_confidence
 from worker.findings.ranks import group_ranks
 

@@ -9,7 +9,7 @@ import pytest
 from tests.worker.findings.said import all_labelled, assessment, said_after, tally_of
 from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.pairs import PairVerdict
-from worker.core.stopping.rule import Verdict
+from worker.core.stopping.verdict import Verdict
 from worker.findings.claims import extreme_claim, how_sure
 from worker.findings.wording import finding, guarantee_means, headline, in_short
 from worker.formats import at_most, error, percent, probability, share

@@ -16,7 +16,8 @@ from tests.worker.pool.known_pool import CLASSES, assessment_of, labels_of_the_r
 from worker.assessment import Assessment
 from worker.core.confidence_sequences.guarantee import ends
 from worker.core.posterior.belief import group_right, group_size, unlabelled
-from worker.core.posterior.summary import interval, mean
+from worker.core.posterior.intervals import interval
+from worker.core.posterior.summary import mean
 
 
 def test_a_random_sample_counts_as_the_same_labels_of_an_assessment_do(tmp_path: Path) -> None:

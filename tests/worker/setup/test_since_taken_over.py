@@ -14,7 +14,8 @@ from tests.worker.simulate.simulated_pool import CLASSES
 from worker.assessment import assess, reopen
 from worker.core.drift.history import believed_share
 from worker.core.posterior.belief import group_labelled
-from worker.core.posterior.summary import interval, mean
+from worker.core.posterior.intervals import interval
+from worker.core.posterior.summary import mean
 from worker.errors import PoolChanged
 from worker.findings.changing import continuation
 from worker.plan import load_plan, plan_hash, stored_plan

@@ -11,8 +11,8 @@ import pytest
 from tests.worker.simulate.simulated_pool import CLASSES, write_plan
 from worker.assessment import Assessment, assess
 from worker.core.posterior.summary import mean
-from worker.core.stopping.rule import Verdict
 from worker.core.stopping.schedule import POINTS
+from worker.core.stopping.verdict import Verdict
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.store.tally import tally_key

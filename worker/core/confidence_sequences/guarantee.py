@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.confidence_sequences.bands import Bands, Forecast, Seen, bands, joint_differences
+from worker.core.confidence_sequences.bands import Bands, Seen, bands, joint_differences
+from worker.core.confidence_sequences.forecast import Forecast
 from worker.core.posterior.belief import Belief, Counts, group_share, group_size
 from worker.core.posterior.marginals import SLACK
 from worker.core.questions.comparison import pairs_asked

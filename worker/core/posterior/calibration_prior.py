@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.posterior.calibration import SURE
+from worker.core.prior.copula import points
 from worker.core.prior.hyperparameters import closeness, rate_of
-from worker.core.prior.shared import points
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -9,16 +9,14 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, Counts, cells_of, group_size, starts, unlabelled
 from worker.core.posterior.binned import LARGEST_EXACT, binned_distribution, step_of
-from worker.core.posterior.counts import (
-    BoundedCache,
-    CountDistribution,
-    distribution_of,
+from worker.core.posterior.count_mixtures import (
     mixed_distribution,
     mixed_distributions,
     mixed_distributions_after,
 )
+from worker.core.posterior.counts import BoundedCache, CountDistribution, distribution_of
 from worker.core.posterior.differences import distribution_of_difference
-from worker.core.posterior.drawing import draw
+from worker.core.posterior.drawing import N_DRAWS, draw, joint_draws
 from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.marginals import BetaMarginal, FiniteMarginal, Marginal, SampledMarginal
 from worker.core.posterior.metrics import AFFINE, Errors, Metric
@@ -27,7 +25,6 @@ from worker.core.posterior.moments import moments
 
 Floats = NDArray[np.float64]
 
-N_DRAWS = 2000
 _MANY = 1000
 _KEPT_FLOATS = 1 << 23  # 64 MiB; a pool of a million items takes a quarter of it
 _distributions = BoundedCache(_KEPT_FLOATS)
@@ -130,16 +127,6 @@ def distributions_after(b: Belief, cell: int) -> tuple[Marginal, Marginal]:
         for count, one in zip(counts, (1, 0), strict=True)
     )
     return (same, more) if b.metric.kind == "bias" else (more, same)
-
-
-def joint_draws(b: Belief) -> Floats:
-    """(2,000, G) draws of all groups' values together, always the same for the same tally."""
-    if b.soft_labels is not None:
-        return b.soft_labels.values
-    if "joint_draws" not in b._memo:
-        b._memo["joint_draws"] = draw(b, np.random.default_rng(N_DRAWS), N_DRAWS)
-    drawn: Floats = b._memo["joint_draws"]
-    return drawn
 
 
 def _is_exact(b: Belief, g: int) -> bool:

@@ -6,10 +6,9 @@ from scipy import special
 
 from worker.core.posterior.belief import Belief, cells_of, filled_groups, group_size, unlabelled
 from worker.core.posterior.counts import beta_binomials
-from worker.core.posterior.distributions import N_DRAWS
-from worker.core.posterior.drawing import draw_entries
+from worker.core.posterior.drawing import N_DRAWS, draw_entries
+from worker.core.posterior.intervals import interval
 from worker.core.posterior.parts import Part, part_of
-from worker.core.posterior.summary import interval
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, Counts, replaced
 from worker.core.posterior.metrics import Errors
-from worker.core.posterior.moments import carry_over, moments
+from worker.core.posterior.moments import moments
 from worker.core.prior.shared import Shared
 
 # What depends on prior and pool only, and so stays when the tally changes.
@@ -154,5 +154,23 @@ def _after(
     wrong.setflags(write=False)
     memo = {name: b._memo[name] for name in _LASTING if name in b._memo}
     after = replaced(b, right=right, wrong=wrong, errors=errors, variants=(), _memo=memo)
-    carry_over(b, after, groups)
+    _carry_over(b, after, groups)
     return after
+
+
+def _carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
+    """Let `after`, which differs from `b` in the tally of `groups` only, begin with b's moments.
+
+    And with the distributions of the groups. Nothing is worked out yet: many beliefs are never
+    asked.
+    """
+    if b.metric.pooled:
+        return  # all groups share their components
+    if "marginals" in b._memo and not b.variants:
+        after._memo["stale_marginals"] = b._memo["marginals"], groups
+    old, stale = b._memo.get("moments"), groups
+    if old is None and "stale_moments" in b._memo:
+        old, stale = b._memo["stale_moments"]
+        stale = tuple(sorted({*stale, *groups}))
+    if old is not None:
+        after._memo["stale_moments"] = old, stale

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import Moments, moments
-from worker.core.prior.shared import Given, held_inside
+from worker.core.prior.copula import Given, held_inside
 
 Floats = NDArray[np.float64]
 

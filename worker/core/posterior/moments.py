@@ -119,24 +119,6 @@ def _side_by_side(of: list[Moments]) -> Moments:
     )  # fmt: skip
 
 
-def carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
-    """Let `after`, which differs from `b` in the tally of `groups` only, begin with b's moments.
-
-    And with the distributions of the groups. Nothing is worked out yet: many beliefs are never
-    asked.
-    """
-    if b.metric.pooled:
-        return  # all groups share their components
-    if "marginals" in b._memo and not b.variants:
-        after._memo["stale_marginals"] = b._memo["marginals"], groups
-    old, stale = b._memo.get("moments"), groups
-    if old is None and "stale_moments" in b._memo:
-        old, stale = b._memo["stale_moments"]
-        stale = tuple(sorted({*stale, *groups}))
-    if old is not None:
-        after._memo["stale_moments"] = old, stale
-
-
 def _in_doubt(b: Belief, own: Moments) -> Moments:
     """Means and variances over all tallies; what one more label does, by the likeliest one."""
     of = [moments(variant) for variant in b.variants]

@@ -8,7 +8,7 @@ from scipy import special
 
 from worker.core.posterior.counts import CountDistribution
 from worker.core.posterior.marginals import SLACK, BetaMarginal, FiniteMarginal, Marginal
-from worker.core.prior.shared import scores
+from worker.core.prior.copula import scores
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

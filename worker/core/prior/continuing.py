@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.prior.empirical import evidence, fit_to
+from worker.core.prior.empirical import fit_to
 from worker.core.prior.hyperparameters import Fit, Hyperparameters, Scores
-from worker.core.prior.likelihood import Evidence
+from worker.core.prior.likelihood import Evidence, evidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from worker.core.prior.copula import points
 from worker.core.prior.hyperparameters import (
     LEAST_RATE,
     Fit,
@@ -20,9 +21,8 @@ from worker.core.prior.hyperparameters import (
     rate_of,
     unfitted,
 )
-from worker.core.prior.likelihood import GRID, MIXTURE, Evidence, log_likelihood
-from worker.core.prior.rising import rising
-from worker.core.prior.shared import Shared, Slopes, points
+from worker.core.prior.likelihood import GRID, MIXTURE, Evidence, evidence, log_likelihood
+from worker.core.prior.shared import Shared, Slopes
 
 Floats = NDArray[np.float64]
 
@@ -137,23 +137,6 @@ def _sd_of_effect(
     return sd
 
 
-def evidence(
-    right: NDArray[np.int64], wrong: NDArray[np.int64], group: NDArray[np.int64], scores: Scores
-) -> Evidence:
-    """What the labels tell: cells without labels say nothing, and are left out."""
-    at = np.flatnonzero(right + wrong)
-    of = group[at]
-    return Evidence(
-        right=rising(right[at]),
-        wrong=rising(wrong[at]),
-        both=rising(right[at] + wrong[at]),
-        x=scores.x.take(at, axis=1),
-        weak=scores.weak,
-        begin=np.flatnonzero(np.diff(of, prepend=-1)),
-        of=np.cumsum(np.diff(of, prepend=of[:1]) > 0),
-    )
-
-
 def loss(z: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
     """Minus the log of the hyperparameters' marginal posterior density, with slope and curvature.
 
@@ -189,7 +172,7 @@ def fit(
 
 
 def plausible(found: Fit, n: int) -> list[Hyperparameters]:
-    """Hyperparameters spread as their posterior is (Laplace's approximation), by `shared.points`.
+    """Hyperparameters spread as their posterior is (Laplace's approximation), by `copula.points`.
 
     Args:
         n: how many; even, at least twice as many as there are numbers in each.

@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.prior.hyperparameters import LEAST_RATE, closeness, curve_places, moves, rate_of
-from worker.core.prior.rising import Rising, log_rising
+from worker.core.prior.hyperparameters import (
+    LEAST_RATE,
+    Scores,
+    closeness,
+    curve_places,
+    moves,
+    rate_of,
+)
+from worker.core.prior.rising import Rising, log_rising, rising
 from worker.core.prior.shared import effect_density
 
 Floats = NDArray[np.float64]
@@ -39,6 +46,23 @@ class Evidence:
     begin: NDArray[np.intp]  # where each group with labels begins
     of: NDArray[np.intp]  # (c,) which of these groups
     times: Floats | float = 1.0  # (g,) how often each of these groups counts, (g,) or all alike
+
+
+def evidence(
+    right: NDArray[np.int64], wrong: NDArray[np.int64], group: NDArray[np.int64], scores: Scores
+) -> Evidence:
+    """What the labels tell: cells without labels say nothing, and are left out."""
+    at = np.flatnonzero(right + wrong)
+    of = group[at]
+    return Evidence(
+        right=rising(right[at]),
+        wrong=rising(wrong[at]),
+        both=rising(right[at] + wrong[at]),
+        x=scores.x.take(at, axis=1),
+        weak=scores.weak,
+        begin=np.flatnonzero(np.diff(of, prepend=-1)),
+        of=np.cumsum(np.diff(of, prepend=of[:1]) > 0),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

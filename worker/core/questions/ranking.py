@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, by_group, group_size, unlabelled
-from worker.core.posterior.drawing import draw
 from worker.core.posterior.joint import given_shared
-from worker.core.posterior.marginals import SLACK, BetaMarginal, Marginal
-from worker.core.posterior.mixing import mixed
+from worker.core.posterior.marginals import BetaMarginal, Marginal
 from worker.core.posterior.summary import marginal, marginals, mean
-from worker.core.prior.shared import Given
+from worker.core.prior.copula import Given
 from worker.core.questions.question import Which
 
 Floats = NDArray[np.float64]
@@ -19,7 +17,6 @@ Floats = NDArray[np.float64]
 LONG = 32  # groups: nobody asks for so many as an answer, but they may be who it is among
 _MOST_VALUES = 1024
 _NEGLIGIBLE = 1e-14
-_N_DRAWS = 4000
 
 
 def ranking(b: Belief, which: Which = "lowest") -> NDArray[np.intp]:
@@ -27,55 +24,6 @@ def ranking(b: Belief, which: Which = "lowest") -> NDArray[np.intp]:
     means = mean(b) if which == "lowest" else -mean(b)
     order = np.argsort(means, kind="stable")
     return order[group_size(b)[order] > 0]
-
-
-def mrr(
-    ranking: Sequence[int] | NDArray[np.intp],
-    theta: Floats,
-    top: int,
-    which: Which = "lowest",
-    tolerance: float = 0.0,
-) -> Floats:
-    """The mean reciprocal rank of the true `top` groups in `ranking`, for many truths.
-
-    A true group's rank does not count the other true ones before it, so that their order does not
-    matter: 1 if the first `top` of the ranking are the true ones. Where groups are tied, or within
-    `tolerance` of each other, several sets are right: the one that favours the ranking counts.
-
-    Args:
-        ranking: distinct group indices, the most extreme first; groups left out do not exist.
-        theta: (S, G) accuracies, one truth a row.
-        top: 1 <= top <= length of the ranking.
-        tolerance: >= 0.
-
-    Returns:
-        (S,), in (0, 1].
-
-    Raises:
-        ValueError: `top` is larger than the ranking.
-
-    Source:
-        Ji, Logan, Smyth & Steyvers (AAAI 2021), who break ties by the order of the groups.
-    """
-    order = np.asarray(ranking, dtype=np.intp)
-    if not 1 <= top <= order.size:
-        raise ValueError(
-            f"top is {top}, but the ranking has {order.size} groups; ask for 1 to {order.size}."
-        )
-    values = theta[:, order] if which == "lowest" else -theta[:, order]
-    least = np.partition(values, range(top), axis=1)
-    # A right set holds every group below some value w and, of those in [w, w + tolerance], any:
-    # w is one of the `top` least values, without tolerance the last of them.
-    best = np.zeros(len(values))
-    for i in range(top) if tolerance else (top - 1,):
-        w = least[:, i, None]
-        forced = values < w - SLACK
-        free = ~forced & (values <= w + tolerance + SLACK)
-        wanted = top - forced.sum(axis=1, keepdims=True)
-        true = forced | (free & (np.cumsum(free, axis=1) <= wanted))
-        reciprocal = np.where(true, 1.0 / (1 + np.cumsum(~true, axis=1)), 0.0).sum(axis=1) / top
-        best = np.maximum(best, np.where(true.sum(axis=1) == top, reciprocal, 0.0))
-    return best
 
 
 def set_confidence(
@@ -166,32 +114,6 @@ def _least(b: Belief, which: Which) -> Floats:
     done = b.right if which == "lowest" else -(b.right + unlabelled(b))
     least: Floats = by_group(b, done) / np.maximum(group_size(b), 1)
     return least
-
-
-def mrr_confidence(
-    b: Belief,
-    order: Sequence[int] | NDArray[np.intp],
-    top: int,
-    which: Which,
-    threshold: float,
-    tolerance: float,
-    rng: np.random.Generator,
-) -> float:
-    """P(the mean reciprocal rank of `order` reaches `threshold` | labels).
-
-    Exact where only the right set can reach the threshold; otherwise the share of 4,000 posterior
-    draws, with a standard error of at most 0.008.
-
-    Args:
-        order: all groups with items, the most extreme first.
-        threshold: in (0, 1].
-    """
-    # The best wrong set lacks one group, found one place further down: 1 - 1 / (2 top).
-    if threshold > 1 - 1 / (2 * top) + SLACK:
-        chosen = [int(g) for g in order[:top]]
-        return float(mixed(b, lambda of: np.array(set_confidence(of, chosen, which, tolerance))))
-    reached = mrr(order, draw(b, rng, _N_DRAWS), top, which, tolerance) >= threshold - SLACK
-    return float(reached.mean())
 
 
 def _grid_of_last(members: Sequence[Marginal], top: int) -> tuple[Floats, Floats]:

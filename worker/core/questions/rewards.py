@@ -5,11 +5,12 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, group_share, group_size, unlabelled
 from worker.core.posterior.calibration import errors_expected
+from worker.core.posterior.intervals import whole
 from worker.core.posterior.joint import joint_loadings
 from worker.core.posterior.metrics import AFFINE
 from worker.core.posterior.mixing import mixed
 from worker.core.posterior.moments import moments
-from worker.core.posterior.summary import variance, whole
+from worker.core.posterior.summary import variance
 
 Floats = NDArray[np.float64]
 

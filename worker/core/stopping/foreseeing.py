@@ -8,7 +8,7 @@ from worker.core.posterior.belief import Belief, by_group, filled_groups, group_
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import draws, variance
 from worker.core.questions.question import Question, StopRule
-from worker.core.stopping.rule import Verdict
+from worker.core.stopping.verdict import Verdict
 
 Floats = NDArray[np.float64]
 

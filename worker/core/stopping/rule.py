@@ -1,7 +1,6 @@
 """Whether enough is known, and what is then reported."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -22,45 +21,16 @@ from worker.core.posterior.belief import (
     group_size,
     unlabelled,
 )
+from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.mixing import mixed
-from worker.core.posterior.summary import interval, whole
 from worker.core.questions.comparison import pairs_asked, regions
 from worker.core.questions.question import TASK_OF_RULE, Question, StopRule
-from worker.core.questions.ranking import mrr_confidence, ranking
+from worker.core.questions.ranking import ranking
+from worker.core.questions.reciprocal_rank import mrr_confidence
 from worker.core.questions.rewards import squared_error
 from worker.core.stopping.pairs import NO_PAIRS, PairVerdicts
 from worker.core.stopping.refuting import confidence_of_set, is_far_from_holding
-
-Reason = Literal["answered", "budget", "exhausted", "open"]
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether to stop and why, with what is reported if so.
-
-    certain: all items of the groups in question are labelled, without a doubt about the labels
-        (never for the infinite population).
-    confidence: posterior probability that the report is right; compare: of its least certain pair;
-        of several models' groups: of the least certain model; estimate, and where a bound sufficed:
-        None.
-    value: estimate: the expected RMSE, or the width of the widest interval (of the groups' weighted
-        sum, if that is asked); compare: as `confidence`; else None.
-    ranking, chosen: identify: all groups with items, the most extreme first; the reported set.
-    pairs: compare: every pair asked for.
-    labels: labelled items.
-    least: of several models' groups: the least certain model.
-    """
-
-    stop: bool
-    reason: Reason
-    certain: bool
-    confidence: float | None
-    value: float | None
-    ranking: tuple[int, ...]
-    chosen: tuple[int, ...]
-    pairs: PairVerdicts
-    labels: int
-    least: int = 0
+from worker.core.stopping.verdict import Reason, Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ import numpy as np
 from worker.core.posterior.belief import Belief
 from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.pairs import NO_PAIRS
-from worker.core.stopping.rule import Reason, Verdict, decide
+from worker.core.stopping.rule import decide
+from worker.core.stopping.verdict import Reason, Verdict
 
 
 def decide_each(

@@ -7,7 +7,7 @@ from scipy import special
 from worker.core.posterior.belief import Belief, group_size
 from worker.core.posterior.joint import correlations, joint_loadings
 from worker.core.posterior.moments import Moments
-from worker.core.prior.shared import own_part
+from worker.core.prior.copula import own_part
 from worker.core.questions.question import Question
 from worker.core.strategies.picking import Floats, Rng
 
