@@ -17,11 +17,10 @@ from worker.store.contract import (
     State,
     Status,
     Stored,
-    task_from,
-    unsettled_from,
 )
 from worker.store.metadata import Metadata, read_metadata
 from worker.store.records import Record, dump
+from worker.store.texts import task_from, unsettled_from
 
 
 class MemoryLedger:

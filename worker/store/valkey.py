@@ -22,14 +22,11 @@ from worker.store.contract import (
     State,
     Status,
     Stored,
-    all_whole,
-    task_from,
-    unsettled_from,
-    whole,
 )
 from worker.store.memory import choice_text
 from worker.store.metadata import Metadata, read_metadata
 from worker.store.records import Record, dump
+from worker.store.texts import all_whole, task_from, unsettled_from, whole
 
 # What counts in `meta`.
 _COUNTS = ("revision", "claims", "reading", "wakes")
