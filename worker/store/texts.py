@@ -1,4 +1,4 @@
-"""The texts that ledgers keep beside the records: counts, unsettled items, briefs of tasks."""
+"""The texts that ledgers keep beside the records: counts, unsettled items, tasks, choices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
-from worker.store.contract import Unsettled
+from worker.store.contract import Claim, Unsettled
 
 # Whole numbers below it are exact in Lua and in JSON.
 MOST = 2**53
@@ -60,3 +60,9 @@ def task_from(text: str) -> tuple[int, int, int, str]:
     """Read the brief that `changes` keeps of a task."""
     at, answers, skips, item = text.split(":", 3)
     return int(at), int(answers), int(skips), item
+
+
+def choice_text(claim: Claim) -> str:
+    """The log's line for a claim."""
+    row = {"claim": claim.number, "item": claim.item, "row": claim.row, "cell": claim.cell}
+    return json.dumps({**row, **claim.why}, separators=(",", ":"))

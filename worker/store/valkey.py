@@ -23,10 +23,9 @@ from worker.store.contract import (
     Status,
     Stored,
 )
-from worker.store.memory import choice_text
 from worker.store.metadata import Metadata, read_metadata
 from worker.store.records import Record, dump
-from worker.store.texts import all_whole, task_from, unsettled_from, whole
+from worker.store.texts import all_whole, choice_text, task_from, unsettled_from, whole
 
 # What counts in `meta`.
 _COUNTS = ("revision", "claims", "reading", "wakes")
