@@ -1,16 +1,51 @@
-"""The texts that ledgers keep beside the records: counts, unsettled items, tasks, choices."""
+"""The texts that ledgers keep beside the records: a state, its counts, tasks, choices."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import cast
 
-from worker.store.contract import Claim, Unsettled
+from worker.store.contract import Claim, State, Status, Unsettled
+from worker.store.metadata import read_metadata
+
+# What counts in `meta`.
+COUNTS = ("revision", "claims", "reading", "wakes")
 
 # Whole numbers below it are exact in Lua and in JSON.
 MOST = 2**53
 _DIGITS = len(str(MOST))
+
+
+def state_from(
+    meta: Sequence[str | None],
+    tally: Mapping[str, str],
+    taken: Mapping[str, str],
+    unsettled: Mapping[str, str],
+    authors: Mapping[str, str],
+    notes: Mapping[str, str],
+    n_rejected: int,
+) -> State:
+    """Read a state; `meta` is the status and the `COUNTS`."""
+    status, *told = meta
+    counts = counts_from(told)
+    return State(
+        status=cast(Status, status or "starting"),
+        revision=counts["revision"],
+        claims=counts["claims"],
+        tally=all_whole("the tally of", tally),
+        taken={int(k): n for k, n in all_whole("what is taken of cell", taken).items()},
+        unsettled={k: unsettled_from(k, v) for k, v in unsettled.items()},
+        authors={k: int(v) for k, v in authors.items()},
+        n_rejected=n_rejected,
+        metadata=read_metadata(notes),
+    )
+
+
+def counts_from(told: Sequence[str | None]) -> dict[str, int]:
+    """Read the `COUNTS`, in their order."""
+    return {name: whole(name, text) for name, text in zip(COUNTS, told, strict=True)}
 
 
 def unsettled_from(item: str, text: str) -> Unsettled:
