@@ -22,12 +22,12 @@ from worker.pool.means import mean_logits, mean_probabilities
 from worker.pool.models_cutting import Cut, cut
 from worker.pool.models_reading import read_models
 from worker.pool.opening import open_pool
-from worker.pool.ordering import counted, moved, places, summed
+from worker.pool.ordering import counted, moved, places, summed, taken
 from worker.pool.parents import parents_of
 from worker.pool.predictions import Predictions, class_names, probability_pieces, read_predictions
 from worker.pool.progress import Progress
 from worker.pool.remote import localised
-from worker.pool.shown import Told, refuse_told, taken
+from worker.pool.shown import Told, refuse_told
 from worker.pool.sites import joined_sites, named_by_site
 from worker.pool.sources import hash_of, sources_of, stats_of
 from worker.pool.storing import OWN_COLUMNS, Arrays, write_pool
