@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from worker.errors import PoolChanged, PredictionsError
 from worker.metrics import METRICS
 from worker.plan import Plan
+from worker.pool.class_names import class_names
 from worker.pool.costs import read_costs
 from worker.pool.file import Pool
 from worker.pool.gold import read_gold
@@ -24,7 +25,7 @@ from worker.pool.models_reading import read_models
 from worker.pool.opening import open_pool
 from worker.pool.ordering import counted, moved, places, summed, taken
 from worker.pool.parents import parents_of
-from worker.pool.predictions import Predictions, class_names, probability_pieces, read_predictions
+from worker.pool.predictions import Predictions, probability_pieces, read_predictions
 from worker.pool.progress import Progress
 from worker.pool.remote import localised
 from worker.pool.shown import Told, refuse_told
