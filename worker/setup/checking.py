@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from connector.desk import connect as connect_label_studio
+from connector.client import connect as connect_label_studio
 from connector.errors import BadConfig
 from connector.schema import Schema, read_schema, shown_keys, write_config
 from connector.settings import label_studio_settings

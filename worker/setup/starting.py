@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
-from connector.desk import connect as connect_label_studio
+from connector.client import connect as connect_label_studio
 from connector.labelling import labelling
 from connector.project import attach_project, create_project
 from connector.schema import Schema
