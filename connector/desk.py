@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from connector.errors import NotFound, NotLabelStudio, Refused
+from connector.errors import NotFound, NotLabelStudio
 from connector.labelling import labelling
 from connector.labels import TaskSnapshot, judge
-from connector.listing import READ, READ_TIMEOUT_S, TaskList, as_filter, changed_at, where
+from connector.listing import READ, TaskList, as_filter, changed_at, where
 from connector.port import Counters, TaskBrief
 from connector.schema import Schema
-from connector.settings import LabelStudioSettings
 from connector.shown import fingerprint
 from connector.tab import show_tab
 
@@ -237,20 +236,3 @@ def _fitting(items: Sequence[str]) -> Iterator[list[str]]:
 def _brief(row: Mapping[str, Any]) -> TaskBrief:
     answers, skips = row["total_annotations"], row["cancelled_annotations"]
     return TaskBrief(int(row["id"]), changed_at(row), int(answers), int(skips))
-
-
-def connect(settings: LabelStudioSettings) -> LabelStudio:
-    """Return a client; personal access tokens and legacy tokens both work.
-
-    Raises:
-        Refused: the token is not one, or has expired.
-    """
-    from label_studio_sdk.client import LabelStudio  # takes a second, which few commands need
-
-    try:
-        client: LabelStudio = LabelStudio(  # type: ignore[no-untyped-call]
-            base_url=settings.url, api_key=settings.token, timeout=READ_TIMEOUT_S
-        )
-    except Exception as error:  # the SDK raises its own on an expired or broken personal token
-        raise Refused(settings.url, 401, str(error)[:200]) from error
-    return client

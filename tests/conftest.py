@@ -15,7 +15,7 @@ from label_studio_sdk.client import LabelStudio
 from redis import Redis
 
 from connector.annotator import Annotator, sign_up
-from connector.desk import connect as connect_label_studio
+from connector.client import connect as connect_label_studio
 from connector.local import LabelStudioServer, start
 from connector.settings import LabelStudioSettings
 from tests.machine import missing

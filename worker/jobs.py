@@ -18,9 +18,11 @@ from worker.notices.happenings import note_decisions
 from worker.notices.sending import send
 from worker.plan import stored_plan
 from worker.service.allowed_jobs import PlainJob, refusal
-from worker.service.context import DELIVER_JOB, JOB, QUEUE, REPORT_JOB, Context, readable
+from worker.service.context import Context
 from worker.service.counters import count_failure, count_turn, webhooks
+from worker.service.job_data import DELIVER_JOB, JOB, QUEUE, REPORT_JOB
 from worker.service.logs import at_work, now_at
+from worker.service.readable import readable
 from worker.service.release import own_name
 from worker.simulate import spread
 from worker.turn.loop import advance as take_turn

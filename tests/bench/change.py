@@ -32,7 +32,8 @@ from worker.findings.changing import changed_since
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth
-from worker.setup.since import Earlier, continue_with, items_in_rows
+from worker.setup.earlier import Earlier, items_in_rows
+from worker.setup.since import continue_with
 from worker.simulate.measuring import Log, Measures
 from worker.simulate.replay import labels
 from worker.simulate.truths import outcomes, true_values

@@ -16,7 +16,7 @@ import numpy as np
 
 from connector import local
 from connector.annotator import Annotator, sign_up
-from connector.desk import connect as connect_label_studio
+from connector.client import connect as connect_label_studio
 from connector.project import hook
 from connector.settings import LabelStudioSettings, webhook_secret
 from connector.supervised import tied

@@ -29,8 +29,9 @@ from worker.assessment import Assessment, assess
 from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.service import supervisor
-from worker.service.context import QUEUE, Context
+from worker.service.context import Context
 from worker.service.embedded import server
+from worker.service.job_data import QUEUE
 from worker.service.server import connect
 from worker.store.settings import Settings
 from worker.watcher import look_around

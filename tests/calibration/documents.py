@@ -25,7 +25,8 @@ from worker.report.contents import as_json
 from worker.report.gathering import gather
 from worker.report.status import status_of
 from worker.service.context import Context
-from worker.setup.since import Earlier, continue_with, labelled_items
+from worker.setup.earlier import Earlier, labelled_items
+from worker.setup.since import continue_with
 from worker.store import MemoryLedger
 from worker.store.settings import read_settings
 from worker.store.snapshots import taken_together

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from connector.desk import LabelStudioDesk, connect
+from connector.client import connect
+from connector.desk import LabelStudioDesk
 from connector.settings import LabelStudioSettings
 from tests.connector.impostor import TOKEN, Impostor
 from tests.fakes import SCHEMA

@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from connector.border import label_studio_errors
-from connector.desk import LabelStudioDesk, connect
+from connector.client import connect
+from connector.desk import LabelStudioDesk
 from connector.errors import InDoubt, NotLabelStudio, Unreachable
 from connector.project import look_at_server
 from connector.settings import LabelStudioSettings

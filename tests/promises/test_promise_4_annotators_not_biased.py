@@ -13,7 +13,7 @@ from connector.schema import write_config
 from tests.promises.world import CLASSES, Step, histories, live_through, new_world, shown
 from worker.assessment import Assessment
 from worker.errors import PredictionsError
-from worker.setup.starting import check_plan
+from worker.setup.checking import check_plan
 from worker.store import Header
 
 Small = tuple[Assessment, Header]

@@ -24,7 +24,8 @@ from worker.plan import Plan, stored_plan
 from worker.report import making
 from worker.report.index import entries
 from worker.report.scheduled import due, reports_folder
-from worker.service.context import INDEX, QUEUE, Context
+from worker.service.context import INDEX, Context
+from worker.service.job_data import QUEUE
 from worker.store import Header, MemoryLedger, State
 from worker.store.settings import Settings
 from worker.watcher import AGAIN_S, look_around, tend

@@ -25,7 +25,8 @@ from tests.scale.desk import ToldDesk
 from worker.assessment import assess, reopen
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.service.context import QUEUE, Context
+from worker.service.context import Context
+from worker.service.job_data import QUEUE
 from worker.setup.replaying import unrepeated_choices
 from worker.store.records import load
 from worker.watcher import look_around

@@ -20,7 +20,8 @@ from worker.notices.messages import Event
 from worker.notices.stalls import since
 from worker.report.index import write_index
 from worker.report.scheduled import is_claimed, latest_done, reports_folder
-from worker.service.context import QUEUE, Context
+from worker.service.context import Context
+from worker.service.job_data import QUEUE
 from worker.store.metadata import Metadata
 
 

@@ -19,8 +19,9 @@ from worker.cli.doctor import examine
 from worker.cli.main import cli
 from worker.errors import NewerPlan
 from worker.plan import stored_plan
-from worker.service.context import QUEUE, Context
+from worker.service.context import Context
 from worker.service.embedded import server
+from worker.service.job_data import QUEUE
 from worker.store.settings import Settings
 from worker.store.valkey import keys_of
 from worker.watcher import look_around

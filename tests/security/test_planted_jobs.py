@@ -19,8 +19,9 @@ from rq.webhook import Webhook
 from connector.supervised import tied
 from tests.notices.receiver import receiver
 from worker.jobs import work
-from worker.service.context import JOB, QUEUE, Context
+from worker.service.context import Context
 from worker.service.embedded import server
+from worker.service.job_data import JOB, QUEUE
 from worker.store.settings import Settings
 
 CALLED: list[object] = []

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from connector.desk import connect as connect_label_studio
+from connector.client import connect as connect_label_studio
 from connector.errors import ConnectorError, Unreachable
 from connector.project import look_at_server
 from connector.settings import LabelStudioSettings

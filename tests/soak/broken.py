@@ -4,9 +4,9 @@ The commit no longer asks whether the record is still what its writer saw, and a
 taken back stays in the tally.
 """
 
-from worker.store import valkey
+from worker.store import scripts
 
-_whole = valkey._script
+_whole = scripts._script
 
 
 def _blind(name: str) -> str:
@@ -24,5 +24,5 @@ def _blind(name: str) -> str:
 if __name__ == "__main__":  # an import must not break anything: the tests are looked through, too
     from worker.cli.main import cli
 
-    valkey._script = _blind
+    scripts._script = _blind
     cli()

@@ -19,8 +19,9 @@ from worker.cli.printing import status_text
 from worker.pool import compile_pool
 from worker.report.gathering import gather
 from worker.report.status import status_of
-from worker.service.context import QUEUE, Context
+from worker.service.context import Context
 from worker.service.counters import count_failure, count_turn, counters
+from worker.service.job_data import QUEUE
 from worker.setup.lifecycle import stop
 from worker.store.settings import Settings, read_settings
 from worker.watcher import HEARTBEAT

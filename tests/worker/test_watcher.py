@@ -9,7 +9,8 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from worker import watcher
-from worker.service.context import QUEUE, Context
+from worker.service.context import Context
+from worker.service.job_data import QUEUE
 from worker.store import Header
 from worker.store.settings import Settings
 from worker.watcher import (

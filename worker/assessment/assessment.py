@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
-from threading import get_ident
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment.kind import Kind, OneModel
 from worker.assessment.outcomes import Outcomes, n_labelled
+from worker.assessment.randomness import CHOOSING, DECIDING, GOLD, numbered
 from worker.assessment.resolving import Resolved
 from worker.assessment.several import Several
 from worker.assessment.soft_labels import SoftLabels
@@ -32,10 +31,6 @@ from worker.pool import Pool
 from worker.store.rules import Rules
 
 Ints = NDArray[np.int64]
-
-# Which stream of random numbers is for what; together with the plan's seed and, for choices, the
-# claim number, they fix every draw.
-_DECIDING, _CHOOSING, _GOLD = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,10 +181,10 @@ class Assessment:
         unclaimed: Ints | None,
         bound_suffices: bool,
     ) -> Verdict:
-        rng = np.random.default_rng([self.plan.seed, _DECIDING])
+        rng = np.random.default_rng([self.plan.seed, DECIDING])
         spent = self.spent(belief)
         if belief.parts:
-            seed = self.plan.seed, _DECIDING
+            seed = self.plan.seed, DECIDING
             return decide_each(belief.parts, self.question, rule, spent, left, seed, bound_suffices)
         return decide(
             belief, self.question, rule, spent, left, rng, self.confidence_sequence,
@@ -234,32 +229,12 @@ class Assessment:
 
     def numbers_of(self, claim: int) -> np.random.Generator:
         """The random numbers by which a claim is chosen; valid until the next claim's."""
-        return _numbered(self.plan.seed, _CHOOSING, claim)
+        return numbered(self.plan.seed, CHOOSING, claim)
 
     def is_gold_due(self, claim: int) -> bool:
         """Whether a claim is to be of a gold item; seed and claim number say it."""
         gold = self.plan.annotation.gold
-        return gold is not None and bool(
-            _numbered(self.plan.seed, _GOLD, claim).random() < gold.rate
-        )
-
-
-def _numbered(seed: int, stream: int, number: int) -> np.random.Generator:
-    """The random numbers of one choice; seed and stream are the key, the number is counted in.
-
-    Philox needs no mixing of its seed, which takes as long as some strategies do. One of a key is
-    kept and set back: use up what came before asking again, in the same thread.
-    """
-    rng, start = _philox(seed, stream, get_ident())
-    start["state"]["counter"][3] = number
-    rng.bit_generator.state = start
-    return rng
-
-
-@lru_cache(maxsize=64)
-def _philox(seed: int, stream: int, thread: int) -> tuple[np.random.Generator, dict[str, Any]]:
-    philox = np.random.Philox(key=[seed, stream], counter=[0, 0, 0, 0])
-    return np.random.Generator(philox), dict(philox.state)
+        return gold is not None and bool(numbered(self.plan.seed, GOLD, claim).random() < gold.rate)
 
 
 def _finding(verdict: Verdict) -> tuple[frozenset[int], tuple[str, ...]]:

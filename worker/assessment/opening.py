@@ -12,7 +12,7 @@ from worker.assessment.assessment import Assessment
 from worker.assessment.crowd import Crowd
 from worker.assessment.kind import Kind
 from worker.assessment.outcomes import Begun, Outcomes, begun_with, outcomes
-from worker.assessment.several import several
+from worker.assessment.several_opening import several
 from worker.assessment.single import Single
 from worker.assessment.soft_labels import soft_labels
 from worker.core.confidence_sequences.forecast import forecast, foreseen

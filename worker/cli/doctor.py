@@ -10,7 +10,7 @@ from typing import cast
 
 import httpx
 
-from connector.desk import connect as connect_label_studio
+from connector.client import connect as connect_label_studio
 from connector.errors import ConnectorError
 from connector.settings import label_studio_settings, other_servers, secret
 from connector.webhook import hook_url

@@ -109,7 +109,7 @@ def init(
 def check(plan: Path, as_json: bool) -> None:
     """Check a PLAN and its predictions, and show what would be assessed."""
     from worker.cli.printing import pool_text
-    from worker.setup.starting import check_plan
+    from worker.setup.checking import check_plan
 
     checked = check_plan(plan, read_settings().pools, quiet_if(as_json), context_here)
     for warning in checked.warnings:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from connector.settings import project_page
 from worker.assessment.outcomes import outcomes
-from worker.assessment.several import several
+from worker.assessment.several_opening import several
 from worker.cli.doctor import Finding
 from worker.findings.annotating import waiting_text
 from worker.findings.fates import given_up_text

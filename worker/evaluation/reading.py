@@ -17,7 +17,8 @@ from worker.evaluator.scales import Scale
 from worker.nearest import did_you_mean, listed
 from worker.plan.pool_part import PoolPlan
 from worker.pool.checks import check_filled, check_probabilities, is_absent, refuse
-from worker.pool.predictions import class_names, probability_pieces, without_shared_prefix
+from worker.pool.class_names import class_names, without_shared_prefix
+from worker.pool.predictions import probability_pieces
 from worker.pool.tables import Wanted, column_names, pieces
 
 Floats = NDArray[np.float64]

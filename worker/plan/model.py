@@ -1,7 +1,5 @@
 """The plan: one YAML file that says what is assessed, how, and when to stop."""
 
-import hashlib
-import json
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +21,6 @@ from worker.plan.defaults import with_defaults
 from worker.plan.evaluate_part import EvaluatePlan
 from worker.plan.fields import Mistakes, Name, PlanPart, Whole
 from worker.plan.fitting import mistakes_between
-from worker.plan.group_spec import GroupBy, group_factors
 from worker.plan.mistakes import sentences
 from worker.plan.models_part import Models, mistakes_of_models, with_models
 from worker.plan.notify_part import Duration, NotifyPlan
@@ -34,7 +31,7 @@ from worker.plan.question_part import QuestionPlan
 from worker.plan.queue_fit import mistakes_of_queue
 from worker.plan.queue_part import LabelStudioPlan, QueuePlan
 from worker.plan.report_part import ReportPlan
-from worker.plan.since_part import Since, mistakes_of_since, since_file
+from worker.plan.since_part import Since, mistakes_of_since
 from worker.plan.source import read_yaml
 from worker.plan.stop_part import StopPlan
 from worker.plan.structure_fit import mistakes_of_structure, warnings_of_structure
@@ -228,48 +225,3 @@ def as_id(path: Path) -> str:
     """Return the name of a file as an assessment's id."""
     words = re.sub(r"[^A-Za-z0-9]+", "-", path.name.split(".")[0]).strip("-")[:64].rstrip("-")
     return words or "assessment"
-
-
-def plan_hash(plan: Plan) -> str:
-    """Return the SHA-256 (hex) of the plan, the same on every machine: folders do not count.
-
-    Nor does who is told of the result, and when: it changes no choice and no decision.
-    """
-    values = plan.model_dump(mode="json", exclude={"report", "notify", "stall_after"})
-    values["pool"] = without_folders(plan.pool)
-    for key, file in plan.question.paths.items():
-        values["question"][key.removeprefix("question.")] = file.name
-    if plan.annotation.gold is not None:
-        values["annotation"]["gold"]["items"] = plan.annotation.gold.items.name
-    for stored, model in zip(values.get("models", ()), plan.models or (), strict=True):
-        stored["predictions"] = model.predictions.name
-    if (earlier := since_file(plan.since)) is not None:
-        values["since"] = earlier.name
-    if plan.label_studio.config is not None:
-        values["label_studio"]["config"] = plan.label_studio.config.name
-    return hashlib.sha256(canonical_json(values).encode()).hexdigest()
-
-
-def without_folders(pool: PoolPlan) -> dict[str, Any]:
-    """Return the plan of a pool as plain values, its files by their names only."""
-    factors = [
-        str(GroupBy("superclass", map_path=Path(f.map_path).name) if f.map_path else f)
-        for f in group_factors(pool.groups)
-    ]
-    above = pool.parent_factor
-    if above is not None and above.map_path:
-        above = GroupBy("superclass", map_path=Path(above.map_path).name)
-    return (
-        pool.model_dump(mode="json")
-        | {
-            "predictions": pool.predictions.name,
-            "groups": factors[0] if isinstance(pool.groups, str) else factors,
-        }
-        | ({} if above is None else {"parents": str(above)})
-        | ({"sites": {k: v.name for k, v in pool.sites.items()}} if pool.sites else {})
-    )
-
-
-def canonical_json(values: object) -> str:
-    """Return JSON with sorted keys and no spaces, so that equal values give equal text."""
-    return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -4,75 +4,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
-from worker.plan.fields import (
-    FileAnywhere,
-    Mistakes,
-    Name,
-    PlanPart,
-    Whole,
-    anywhere,
-    name_or_names,
-)
+from worker.plan.fields import FileAnywhere, Mistakes, Name, PlanPart, Whole
 from worker.plan.group_spec import GroupBy, group_factor, group_factors
+from worker.plan.pool_fields import (
+    ClassNames,
+    Groups,
+    Parents,
+    ProbabilityColumns,
+    ShownColumns,
+)
 from worker.plan.project_part import OPTIONAL, Existing, from_project, mistakes_without_project
 from worker.plan.sites_part import from_sites, mistakes_of_sites
-
-RESERVED_KEY = "item_id"  # by this key our tasks are found again in Label Studio
-
-
-def _groups_beside_the_plan(spec: str | tuple[str, ...], info: ValidationInfo) -> object:
-    folder: Path | None = (info.context or {}).get("folder")
-    factors = [str(_moved(factor, folder)) for factor in group_factors(spec)]
-    return factors[0] if isinstance(spec, str) else tuple(factors)
-
-
-def _moved(factor: GroupBy, folder: Path | None) -> GroupBy:
-    if factor.kind != "superclass" or folder is None:
-        return factor
-    return GroupBy("superclass", map_path=str(anywhere(folder, factor.map_path)))
-
-
-def _classes(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    if names is not None:
-        if len(names) < 2:
-            raise ValueError(f"came {len(names)} class, expected at least two")
-        if twice := _twice(names):
-            raise ValueError(f"the class {twice} stands there twice; name each class once")
-    return names
-
-
-def _probability_columns(columns: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
-    if isinstance(columns, tuple):
-        if len(columns) < 2:
-            raise ValueError(
-                "came one class only, expected a column for each of at least two classes "
-                "(or one column that holds a list, given as text and not as a list)"
-            )
-        if twice := _twice(columns):
-            raise ValueError(f"the column {twice} stands there twice; name each column once")
-    return columns
-
-
-def _data(data: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-    # A simulation shows nothing to anybody; its plan may be stored and read again as it is. The
-    # tasks of a project are there already.
-    is_shown = info.context and not info.context.get("for_simulation")
-    if not data and is_shown and info.data.get("project") is None:
-        raise ValueError("came no columns, expected what annotators see, as in {image: image_url}")
-    if RESERVED_KEY in data:
-        raise ValueError(f"the key {RESERVED_KEY} is Assay's own; call the annotators' key another")
-    return data
-
-
-def _parents_beside_the_plan(text: str | None, info: ValidationInfo) -> str | None:
-    if text is None:
-        return None
-    factor = group_factor(text)
-    if factor.kind not in ("superclass", "column"):
-        raise ValueError(f"came {text}, expected superclass(map.csv), or a column such as site")
-    return str(_moved(factor, (info.context or {}).get("folder")))
 
 
 class PoolPlan(PlanPart):
@@ -93,43 +37,24 @@ class PoolPlan(PlanPart):
     Default: known."""
     id: Name = "item_id"
     """the column that names each item."""
-    probabilities: Annotated[
-        str | tuple[str, ...] | None,
-        BeforeValidator(
-            lambda value: (
-                None
-                if value is None
-                else name_or_names("a list of columns, or the name of one column")(value)
-            )
-        ),
-        AfterValidator(_probability_columns),
-    ] = None
+    probabilities: ProbabilityColumns = None
     """the columns of the classes' probabilities, or one list column."""
     predicted: Name | None = None
     """in place of `pool.probabilities`: the column of the predicted class."""
     score: Name | None = None
     """beside `pool.predicted`: the column of its probability."""
-    classes: Annotated[tuple[Name, ...] | None, AfterValidator(_classes)] = None
+    classes: ClassNames = None
     """the classes' names, in the order of the probabilities. Default: from the columns."""
-    data: Annotated[dict[Name, Name], AfterValidator(_data)]
+    data: ShownColumns
     """what annotators see: key in the task → column."""
     strata: Annotated[Whole, Field(ge=1, le=1000)] = 1
     """score strata inside every group. Default: 16 with the empirical prior and a finite
     population (2 with `guarantee: anytime`), else 1; `metric: ece` in groups: 4 beside its bins
     (1 with `guarantee: anytime`); `cost`, `confusion`: 1; to compare models by scores: 8."""
-    groups: Annotated[
-        str | tuple[str, ...],
-        BeforeValidator(
-            name_or_names(
-                "predicted_class, score_bin(10), equal_mass_bin(10), superclass(map.csv), "
-                "a column, or a list of these"
-            )
-        ),
-        AfterValidator(_groups_beside_the_plan),
-    ] = "predicted_class"
+    groups: Groups = "predicted_class"
     """`predicted_class`, `score_bin(10)`, `equal_mass_bin(10)`, `superclass(map.csv)`, a column,
     or a list of these for their product."""
-    parents: Annotated[str | None, AfterValidator(_parents_beside_the_plan)] = OPTIONAL
+    parents: Parents = OPTIONAL
     """what groups lie within: `superclass(map.csv)`, or a column such as `site`; see below."""
 
     @property
@@ -269,12 +194,3 @@ def _leaks(data: Mapping[str, str], hidden: Mapping[str, str]) -> list[tuple[str
         for key, column in data.items()
         if column in hidden
     ]
-
-
-def _twice(names: tuple[str, ...]) -> str | None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None

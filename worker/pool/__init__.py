@@ -2,7 +2,8 @@
 
 from worker.pool.compiling import compile_pool
 from worker.pool.costs import cost_matrix
-from worker.pool.file import Item, Pool, open_pool
+from worker.pool.file import Item, Pool
+from worker.pool.opening import open_pool
 from worker.pool.question import check_question, compared_pairs
 from worker.pool.remote import fetch_beside, fetch_pool, publish
 from worker.pool.sources import check_source

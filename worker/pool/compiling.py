@@ -13,20 +13,22 @@ from numpy.typing import NDArray
 from worker.errors import PoolChanged, PredictionsError
 from worker.metrics import METRICS
 from worker.plan import Plan
+from worker.pool.class_names import class_names
 from worker.pool.costs import read_costs
-from worker.pool.file import Pool, open_pool
+from worker.pool.file import Pool
 from worker.pool.gold import read_gold
 from worker.pool.groups import cell_codes, group_codes, unit_codes
 from worker.pool.known import known_labels, places_after_known, read_known, set_apart
 from worker.pool.means import mean_logits, mean_probabilities
 from worker.pool.models_cutting import Cut, cut
 from worker.pool.models_reading import read_models
-from worker.pool.ordering import counted, moved, places, summed
+from worker.pool.opening import open_pool
+from worker.pool.ordering import counted, moved, places, summed, taken
 from worker.pool.parents import parents_of
-from worker.pool.predictions import Predictions, class_names, probability_pieces, read_predictions
+from worker.pool.predictions import Predictions, probability_pieces, read_predictions
 from worker.pool.progress import Progress
 from worker.pool.remote import localised
-from worker.pool.shown import Told, refuse_told, taken
+from worker.pool.shown import Told, refuse_told
 from worker.pool.sites import joined_sites, named_by_site
 from worker.pool.sources import hash_of, sources_of, stats_of
 from worker.pool.storing import OWN_COLUMNS, Arrays, write_pool

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.pool.file import Pool, open_pool
+from worker.pool.file import Pool
+from worker.pool.opening import open_pool
 from worker.pool.since import Since, as_json
 from worker.pool.storing import write_again
 

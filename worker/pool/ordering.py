@@ -49,6 +49,17 @@ class Growing:
         return found
 
 
+def taken(
+    pieces: Iterator[NDArray[np.floating]], rows: NDArray[np.int64]
+) -> Iterator[NDArray[np.floating]]:
+    """Yield these rows, ascending, of a table that comes in pieces."""
+    n_before = 0
+    for piece in pieces:
+        begin, end = np.searchsorted(rows, (n_before, n_before + len(piece)))
+        yield piece[rows[begin:end] - n_before]
+        n_before += len(piece)
+
+
 def parts(n: int) -> Iterator[slice]:
     """Yield slices that together are 0 ... n - 1, in order."""
     for start in range(0, n, _PART):

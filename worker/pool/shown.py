@@ -111,17 +111,6 @@ def _rows(n: int) -> NDArray[np.int64]:
     return np.unique(drawn)
 
 
-def taken(
-    pieces: Iterator[NDArray[np.floating]], rows: NDArray[np.int64]
-) -> Iterator[NDArray[np.floating]]:
-    """Yield these rows, ascending, of a table that comes in pieces."""
-    n_before = 0
-    for piece in pieces:
-        begin, end = np.searchsorted(rows, (n_before, n_before + len(piece)))
-        yield piece[rows[begin:end] - n_before]
-        n_before += len(piece)
-
-
 def _sampled(texts: Texts, rows: NDArray[np.int64], n_columns: int) -> list[list[str]]:
     """The beginnings of the texts in these rows, of each of the first columns."""
     found: list[list[str]] = [[] for _ in range(n_columns)]

@@ -13,8 +13,8 @@ from worker.nearest import did_you_mean, listed
 from worker.plan import Plan
 from worker.plan.addresses import address
 from worker.pool.checks import check_filled, is_absent
+from worker.pool.class_names import class_names
 from worker.pool.file import Pool
-from worker.pool.predictions import class_names
 from worker.pool.remote import fetched, localised
 from worker.pool.sites import joined_sites
 from worker.pool.tables import Wanted, column_names, pieces

@@ -9,7 +9,8 @@ from worker.errors import PlanError
 from worker.plan import Plan, stored_plan
 from worker.plan.fields import beside
 from worker.report.slots import Slot, slot_of
-from worker.service.context import REPORT_TIMEOUT_S, Context
+from worker.service.context import Context
+from worker.service.job_data import REPORT_TIMEOUT_S
 from worker.store import Header, State
 from worker.store.metadata import Metadata
 

@@ -16,7 +16,8 @@ from worker.findings.model_comparison import models_of
 from worker.findings.wording import headline
 from worker.notices.outbox import given_up
 from worker.report.progress import forecast, to_be_had
-from worker.service.context import Context, readable
+from worker.service.context import Context
+from worker.service.readable import readable
 from worker.store import Header
 from worker.turn.loop import assess_now
 from worker.turn.shown import labelling_text

@@ -2,50 +2,46 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from redis import Redis
-from redis.exceptions import RedisError
 from rq import Queue
 from rq.exceptions import DuplicateJobError
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
-from connector.errors import ConnectorError
 from connector.port import Desk
 from worker.assessment import Assessment, reopen
-from worker.errors import AssayError, Unreadable
+from worker.errors import AssayError
 from worker.service.desks import desk_of
+from worker.service.job_data import (
+    DELIVER_JOB,
+    JOB,
+    JOB_TIMEOUT_S,
+    QUEUE,
+    REPORT_JOB,
+    REPORT_TIMEOUT_S,
+    described,
+    name_of,
+)
+from worker.service.readable import readable
 from worker.service.server import connect
 from worker.store import Header, Ledger, ValkeyLedger
 from worker.store.settings import Settings
 from worker.store.valkey import keys_of
 
-log = logging.getLogger(__name__)
-
 T = TypeVar("T")
 
-QUEUE = "assay"
 INDEX = "assay:index"
-JOB = "worker.jobs.advance"
-REPORT_JOB = "worker.jobs.report"
-DELIVER_JOB = "worker.jobs.deliver"
-JOB_TIMEOUT_S = 180
-REPORT_TIMEOUT_S = 60
 # Longer than a turn that hangs keeps its lease (worker/turn/leasing.py); one that finds its keys
 # gone imports nothing more.
 TURN_ENDS_S = 30.0
-
-
-# What the server says of a key of another type, and of a count that is none or can grow no more.
-_DAMAGED = ("WRONGTYPE", "is not an integer", "would overflow")
 
 
 class NoSuchAssessment(AssayError):
@@ -185,7 +181,7 @@ class Context:
         A wake that comes between the two may leave its job in the queue twice; the second one finds
         nothing to do.
         """
-        asked = {Job.key_for(_name_of(JOB, one, f"{n}")): (one, n) for one, n in wakes.items()}
+        asked = {Job.key_for(name_of(JOB, one, f"{n}")): (one, n) for one, n in wakes.items()}
         with self._jobs.pipeline(transaction=False) as pipe:
             for key in asked:
                 pipe.exists(key)
@@ -196,7 +192,7 @@ class Context:
         if not new:
             return
         with self._jobs.pipeline(transaction=False) as pipe:
-            about = [_described(JOB, one, f"{n}") for one, n in new]
+            about = [described(JOB, one, f"{n}") for one, n in new]
             self._queue.enqueue_many([Queue.prepare_data(**data) for data in about], pipeline=pipe)
             pipe.execute()
 
@@ -240,47 +236,7 @@ class Context:
             waits_s: what is asked for again every so often waits twice as long at most, or a
                 weekend without workers leaves hours of the same job.
         """
-        data = _described(job, assessment, suffix, *more, timeout_s=timeout_s)
+        data = described(job, assessment, suffix, *more, timeout_s=timeout_s)
         ttl = None if waits_s is None else max(1, round(2 * waits_s))
         with suppress(DuplicateJobError):  # it is waiting already
             self._queue.enqueue_call(**data, ttl=ttl, unique=True)
-
-
-def _name_of(job: str, assessment: str, suffix: str) -> str:
-    return f"{job.rpartition('.')[2]}-{assessment}-{suffix}"
-
-
-def _described(
-    job: str, assessment: str, suffix: str, *more: int, timeout_s: int = JOB_TIMEOUT_S
-) -> dict[str, Any]:
-    """What RQ is told of a job."""
-    return {
-        "func": job,
-        "args": [assessment, *more],
-        "job_id": _name_of(job, assessment, suffix),
-        "timeout": timeout_s,
-        "result_ttl": 0,
-        "failure_ttl": 60,
-        "description": f"{job.rpartition('.')[2]} {assessment}",
-    }
-
-
-@contextmanager
-def readable(assessment: str) -> Iterator[None]:
-    """Whatever is wrong with what is kept of an assessment is an error of that one alone.
-
-    Raises:
-        Unreadable: in place of all that nobody expects; the log has where it came from.
-        AssayError, ConnectorError, RedisError: as they come; but for what the server says of a key.
-    """
-    try:
-        yield
-    except (AssayError, ConnectorError):
-        raise
-    except RedisError as error:
-        if not any(sign in str(error) for sign in _DAMAGED):
-            raise
-        raise Unreadable(assessment, error) from error
-    except Exception as error:
-        log.debug("%s cannot be read", assessment, exc_info=True)
-        raise Unreadable(assessment, error) from error

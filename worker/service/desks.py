@@ -18,8 +18,8 @@ def desk_of(header: Header, ledger: Ledger) -> Desk:
         ledger: of the assessment; it knows what was claimed.
     """
     # A report needs no desk, and must not wait for an HTTP client to load.
+    from connector.client import connect as connect_label_studio
     from connector.desk import LabelStudioDesk
-    from connector.desk import connect as connect_label_studio
     from connector.prioritised import PrioritisedDesk
 
     settings = label_studio_settings(header.url)

@@ -16,7 +16,8 @@ from rq.exceptions import NoSuchJobError
 from rq.serializers import JSONSerializer
 
 from worker.service.allowed_jobs import PlainJob, refusal
-from worker.service.context import JOB, Context
+from worker.service.context import Context
+from worker.service.job_data import JOB
 
 # By this `assay up` tells a child what it is called, so that it knows whose lease is whose.
 PROCESS = "ASSAY_PROCESS"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from worker.plan.model import as_id
-from worker.pool.predictions import without_shared_prefix
+from worker.pool.class_names import without_shared_prefix
 from worker.setup.column_roles import (
     PredictedClass,
     Probabilities,

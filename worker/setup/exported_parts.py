@@ -20,9 +20,9 @@ from pydantic import (
 
 from worker.plan.model import assessment_id
 from worker.plan.notify_part import EventKind
-from worker.store.contract import MOST
 from worker.store.metadata import METADATA
 from worker.store.records import RecordState
+from worker.store.texts import MOST
 
 # Here as text, there as numbers.
 _WholeText = Annotated[int, Field(ge=0, lt=MOST)]

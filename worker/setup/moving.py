@@ -18,7 +18,7 @@ from worker.plan import stored_plan
 from worker.pool import open_pool
 from worker.setup.exported import Kept, NotMovable, check_items, read_export
 from worker.store import Header
-from worker.store.contract import unsettled_from
+from worker.store.texts import unsettled_from
 from worker.store.valkey import keys_of
 from worker.turn.refill import SLOW_MS
 

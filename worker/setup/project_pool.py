@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,11 +18,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from connector.desk import connect as connect_label_studio
+from connector.client import connect as connect_label_studio
 from connector.errors import UnknownClasses
 from connector.existing import (
     ExistingTask,
-    Prediction,
     existing_project,
     existing_tasks,
     model_versions,
@@ -33,16 +31,15 @@ from connector.settings import label_studio_settings
 from connector.shown import text_of
 from worker.errors import PredictionsError
 from worker.plan import Plan
-from worker.plan.project_part import ID, LABEL, PREDICTED, SCORE
+from worker.plan.project_part import ID, PREDICTED, SCORE
 from worker.pool.shown import Numbers, Told, refuse_told
 from worker.pool.texts import Texts
 from worker.setup.drafting import draft_for_project
-from worker.store.rules import Rules, tied, votes_of
+from worker.setup.project_table import predictions_table
 
 if TYPE_CHECKING:
     from label_studio_sdk.client import LabelStudio
 
-_SHOWN = 5
 _SAY_EVERY = 5_000  # tasks
 
 
@@ -97,7 +94,7 @@ def read_project(
         )
     is_theirs = plan.queue.mode == "prioritise"  # people see the tasks themselves
     plan = _with_shown(plan, project.config, tasks) if is_theirs else plan
-    table = _table(plan, tasks)
+    table = predictions_table(plan, tasks)
     if is_theirs:
         _check_shown(number, project.config, tasks, table)
     path = _kept(folder, number, table)
@@ -150,47 +147,6 @@ def _with_shown(plan: Plan, config: str, tasks: Sequence[ExistingTask]) -> Plan:
     return plan.model_copy(update={"pool": plan.pool.model_copy(update={"data": data})})
 
 
-def _table(plan: Plan, tasks: Sequence[ExistingTask]) -> pa.Table:
-    pool, number = plan.pool, plan.pool.project
-    version = _version(number, pool.model_version, tasks)
-    found = [_prediction(task, version) for task in tasks]
-    _refuse(
-        number,
-        [task for task, said in zip(tasks, found, strict=True) if not said],
-        f"have no prediction{_of(version)}; import theirs too, or take these tasks out",
-    )
-    _refuse(
-        number,
-        [task for task, said in zip(tasks, found, strict=True) if len(said) > 1],
-        f"have several predictions{_of(version)}, of which only one can be meant; delete the "
-        "others, or import them again under a new model version and name it: `model_version`",
-    )
-    predictions = [said[0] for said in found]
-    _check(plan, tasks, predictions, version)
-    columns: dict[str, pa.Array] = {
-        ID: pa.array([str(task.task) for task in tasks], pa.string()),
-        PREDICTED: pa.array([said.label for said in predictions], pa.string()),
-        SCORE: pa.array([said.score for said in predictions], pa.float64()),
-        LABEL: pa.array([_known(task, plan.annotation.rules) for task in tasks], pa.string()),
-    }
-    for name in dict.fromkeys((*pool.data.values(), *pool.group_columns)):
-        if plan.queue.mode == "import":
-            _refuse(
-                number,
-                [task for task in tasks if isinstance(task.data.get(name), list | dict)],
-                f"have a list or an object under {name!r}, which cannot be copied; leave it out of "
-                "`pool.data`, or write `queue: {mode: prioritise}`",
-            )
-        values = [text_of(task.data.get(name)) for task in tasks]
-        if not any(values):
-            have = ", ".join(sorted({key for task in tasks[:100] for key in task.data})) or "none"
-            raise PredictionsError(
-                f"project {number}: no task has anything under {name!r} in its data; it has {have}"
-            )
-        columns[name] = pa.array(values, pa.string())
-    return pa.table(columns)
-
-
 def _check_shown(number: int, config: str, tasks: Sequence[ExistingTask], table: pa.Table) -> None:
     """Refuse tasks whose labelling page tells annotators what was predicted."""
     keys, scores = list(shown_keys(config)), table.column(SCORE).to_numpy()
@@ -203,75 +159,6 @@ def _check_shown(number: int, config: str, tasks: Sequence[ExistingTask], table:
         called = [(f"the tasks' key {key}, which the labelling page shows,", cure) for key in keys]
         by_score: Numbers = lambda rows: iter([("the score", scores[rows])])  # noqa: E731
         refuse_told(f"project {number}", called, texts, [told], by_score)
-
-
-def _version(number: int | None, asked: str | None, tasks: Sequence[ExistingTask]) -> str:
-    """The model version whose predictions are assessed."""
-    counts = Counter(said.version for task in tasks for said in task.predictions)
-    listed = ", ".join(f"{name or '(none)'} ({n:,})" for name, n in sorted(counts.items()))
-    if asked is not None:
-        if asked not in counts:
-            raise PredictionsError(
-                f"pool.model_version: project {number} has no predictions of the version "
-                f"{asked!r}; it has {listed or 'none at all'}"
-            )
-        return asked
-    if len(counts) > 1:
-        raise PredictionsError(
-            f"project {number} has predictions of {len(counts)} model versions: {listed}. Name the "
-            "one that is assessed: `pool: {model_version: ...}`"
-        )
-    return next(iter(counts), "")
-
-
-def _prediction(task: ExistingTask, version: str) -> list[Prediction]:
-    return [said for said in task.predictions if said.version == version]
-
-
-def _check(
-    plan: Plan, tasks: Sequence[ExistingTask], said: Sequence[Prediction], version: str
-) -> None:
-    number, both = plan.pool.project, list(zip(tasks, said, strict=True))
-    reason = next((one.reason for one in said if one.label is None), "")
-    _refuse(
-        number,
-        [task for task, one in both if one.label is None],
-        f"have a prediction{_of(version)} that is no class: {reason}. Correct these predictions, "
-        "or add the class to the labelling configuration",
-    )
-    if plan.pool.score is None:
-        return
-    _refuse(
-        number,
-        [task for task, one in both if one.score is None],
-        f"have a prediction{_of(version)} without a score; import them with scores from 0 to 1, "
-        "or write `pool: {score: null}` to go without",
-    )
-    _refuse(
-        number,
-        [task for task, one in both if one.score is not None and not 0 <= one.score <= 1],
-        f"have a prediction{_of(version)} whose score is not within 0 and 1; import them with the "
-        "probability of the predicted class, or write `pool: {score: null}` to go without",
-    )
-
-
-def _refuse(number: int | None, tasks: Sequence[ExistingTask], text: str) -> None:
-    if tasks:
-        first = ", ".join(str(task.task) for task in tasks[:_SHOWN])
-        raise PredictionsError(f"project {number}: {len(tasks):,} tasks (first: {first}) {text}")
-
-
-def _of(version: str) -> str:
-    return f" of the version {version!r}" if version else ""
-
-
-def _known(task: ExistingTask, rules: Rules) -> str | None:
-    """The class that the annotations of a task add up to; None if somebody has to be asked."""
-    votes = votes_of(task.judgements)
-    outcome = rules.outcome(votes, 0)
-    if outcome is None or not rules.is_settled(votes, outcome) or len(tied(outcome)) > 1:
-        return None
-    return outcome
 
 
 def _kept(folder: Path, number: int, table: pa.Table) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,6 +20,21 @@ class Edit:
     hash: str
     key: str
     value: str | int = ""
+
+    def apply(self, hashes: Mapping[str, dict[str, str]]) -> None:
+        """Make it in memory, as `commit.lua` makes it on a server."""
+        target = hashes[self.hash]
+        if self.verb == "del":
+            target.pop(self.key, None)
+        elif self.verb == "set":
+            target[self.key] = str(self.value)
+        elif self.verb == "add":
+            total = int(target.get(self.key, 0)) + int(self.value)
+            target[self.key] = str(total)
+            if total == 0:
+                del target[self.key]
+        else:
+            target[self.key] = str(max(int(target.get(self.key, 0)), int(self.value)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
 from typing import Any, Literal, Protocol, Unpack
 
 from worker.errors import AssayError
@@ -21,9 +20,6 @@ from worker.store.outbox import OutboxStore
 from worker.store.records import RecordState
 
 VERSION = 1
-# Whole numbers below it are exact in Lua and in JSON.
-MOST = 2**53
-_DIGITS = len(str(MOST))
 Status = Literal["starting", "running", "paused", "stopped"]
 
 
@@ -219,52 +215,3 @@ class StateStore(Protocol):
 
 class Ledger(StateStore, LeaseStore, OutboxStore, Protocol):
     """All that is kept of one assessment."""
-
-
-def unsettled_from(item: str, text: str) -> Unsettled:
-    """Read what `records.open_note` wrote."""
-    raw = json.loads(text)
-    return Unsettled(
-        item,
-        raw["cell"],
-        raw["row"],
-        raw["claim"],
-        raw["state"],
-        tuple(raw["tasks"]),
-        tuple(raw["open"]),
-        tuple(raw["asked"]),
-        raw["predicted"],
-        raw["outcome"],
-    )
-
-
-def whole(what: str, text: str | int | None) -> int:
-    """Read a count; what is not there is 0.
-
-    Scripts compare counts as texts, so each has one form.
-
-    Raises:
-        ValueError: it is no count that a script of ours wrote.
-    """
-    number = 0 if text is None else _whole(str(text))
-    if number is None:
-        raise ValueError(f"{what} is {str(text)[:40]}, expected a whole number from 0 to 2^53 - 1")
-    return number
-
-
-def all_whole(what: str, texts: Mapping[str, str]) -> dict[str, int]:
-    """`whole` of each."""
-    found = {key: _whole(text) for key, text in texts.items()}
-    return {k: whole(f"{what} {k}", texts[k]) if n is None else n for k, n in found.items()}
-
-
-@lru_cache(maxsize=1 << 12)  # every turn reads the whole tally, whose counts are small
-def _whole(told: str) -> int | None:
-    number = int(told) if told.isdecimal() and len(told) <= _DIGITS else MOST
-    return number if number < MOST and str(number) == told else None
-
-
-def task_from(text: str) -> tuple[int, int, int, str]:
-    """Read the brief that `records` keeps of a task."""
-    at, answers, skips, item = text.split(":", 3)
-    return int(at), int(answers), int(skips), item

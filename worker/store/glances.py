@@ -8,7 +8,7 @@ from typing import NamedTuple
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from worker.store.contract import whole
+from worker.store.texts import whole
 
 # Enough to save the round trips, few enough not to hold up other clients.
 _BATCH = 200

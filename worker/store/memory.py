@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
-from worker.store.changes import Change, open_note
-from worker.store.contract import (
-    AlreadyStarted,
-    Claim,
-    Header,
-    State,
-    Status,
-    Stored,
-    task_from,
-    unsettled_from,
-)
+from worker.store.changes import Change, Edit, open_note
+from worker.store.contract import AlreadyStarted, Claim, Header, State, Status, Stored
+from worker.store.memory_lease import MemoryLease
 from worker.store.metadata import Metadata, read_metadata
 from worker.store.records import Record, dump
+from worker.store.texts import choice_text, task_from, unsettled_from
 
 
 class MemoryLedger:
@@ -40,9 +32,7 @@ class MemoryLedger:
         self._noticed: set[str] = set()
         self._status: Status = "starting"
         self._revision = self._claims = self._reading = self._wakes = 0
-        self._lease: tuple[str, float] | None = None
-        self._turn: str | None = None  # who took it last
-        self._doubt_until: dict[int, float] = {}
+        self._lease = MemoryLease()
 
     def begin(self, header: Header) -> None:
         with self._lock:
@@ -113,26 +103,12 @@ class MemoryLedger:
                     continue
                 self._items[change.item] = change.after
                 for edit in change.edits:
-                    self._edit(edit.verb, edit.hash, edit.key, edit.value)
+                    edit.apply(self._hashes)
                 if change.note:
                     self._revision += 1
                     told = {"revision": self._revision, **json.loads(change.note)}
                     self._changes.append(json.dumps(told))
         return conflicts
-
-    def _edit(self, verb: str, name: str, key: str, value: str | int) -> None:
-        target = self._hashes[name]
-        if verb == "del":
-            target.pop(key, None)
-        elif verb == "set":
-            target[key] = str(value)
-        elif verb == "add":
-            total = int(target.get(key, 0)) + int(value)
-            target[key] = str(total)
-            if total == 0:
-                del target[key]
-        else:
-            target[key] = str(max(int(target.get(key, 0)), int(value)))
 
     def claim(self, revision: int, claims: Sequence[Claim]) -> bool:
         with self._lock:
@@ -149,7 +125,7 @@ class MemoryLedger:
                 record = Record(claim.item, claim.number, claim.row, claim.cell, claim.predicted)
                 self._items[claim.item] = dump(record)
                 self._hashes["open"][claim.item] = open_note(record, "intended")
-                self._edit("add", "taken", str(claim.cell), 1)
+                Edit("add", "taken", str(claim.cell), 1).apply(self._hashes)
                 self._choices.append(choice_text(claim))
             self._claims += len(claims)
             return True
@@ -203,58 +179,39 @@ class MemoryLedger:
 
     def advance_cursor(self, cursor_us: int, **facts: Unpack[Metadata]) -> None:
         with self._lock:
-            self._edit("max", "notes", "cursor", cursor_us)
+            Edit("max", "notes", "cursor", cursor_us).apply(self._hashes)
             self.set_metadata(**facts)
 
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
         with self._lock:
-            now = time.monotonic()
-            if self._lease and self._lease[0] != holder and self._lease[1] > now:
-                return False
-            self._lease = (holder, now + ttl_ms / 1000)
-            self._turn = holder
-            return True
+            return self._lease.take(holder, ttl_ms)
 
     def keep_lease(self, holder: str, ttl_ms: int) -> bool:
         with self._lock:
-            if self._turn != holder:
-                return False
-            self._lease = (holder, time.monotonic() + ttl_ms / 1000)
-            return True
+            return self._lease.keep(holder, ttl_ms)
 
     def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> int:
         with self._lock:
-            now = time.monotonic()
-            if self._lease is None or self._lease[0] != holder or self._lease[1] <= now:
+            if not self._lease.prolong(holder, ttl_ms):
                 return 0
-            self._lease = (holder, now + ttl_ms / 1000)
             self.doubt(claims, doubt_ms)
             return self.next_reading()
 
     def drop_lease(self, holder: str) -> None:
         with self._lock:
-            if self._lease and self._lease[0] == holder:
-                self._lease = None
+            self._lease.drop(holder)
 
     def release_lease(self, process: str) -> bool:
         with self._lock:
-            now = time.monotonic()
-            if self._lease is None or self._lease[1] <= now:
-                return False
-            if not self._lease[0].startswith(f"{process}-"):
-                return False
-            self._lease = None
-            return True
+            return self._lease.release(process)
 
     def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
         with self._lock:
-            until = time.monotonic() + ttl_ms / 1000
-            self._doubt_until |= dict.fromkeys(claims, until)
+            self._lease.doubt(claims, ttl_ms)
 
     def in_doubt(self, claims: Sequence[int]) -> frozenset[int]:
         with self._lock:
-            now = time.monotonic()
-            return frozenset(c for c in claims if self._doubt_until.get(c, now) > now)
+            return self._lease.in_doubt(claims)
 
     def put_notice(self, notice: str, text: str) -> bool:
         with self._lock:
@@ -285,9 +242,3 @@ class MemoryLedger:
         with self._lock:
             self._wakes += 1
             return self._wakes
-
-
-def choice_text(claim: Claim) -> str:
-    """The log's line for a claim."""
-    row = {"claim": claim.number, "item": claim.item, "row": claim.row, "cell": claim.cell}
-    return json.dumps({**row, **claim.why}, separators=(",", ":"))

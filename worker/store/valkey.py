@@ -7,32 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any, Unpack, cast
 
 from redis import Redis
 from redis.exceptions import OutOfMemoryError
 
-from worker.store.changes import Change, open_note
-from worker.store.contract import (
-    AlreadyStarted,
-    Claim,
-    Header,
-    State,
-    Status,
-    Stored,
-    all_whole,
-    task_from,
-    unsettled_from,
-    whole,
-)
-from worker.store.memory import choice_text
+from worker.store.changes import Change
+from worker.store.contract import AlreadyStarted, Claim, Header, State, Status, Stored
 from worker.store.metadata import Metadata, read_metadata
-from worker.store.records import Record, dump
-
-# What counts in `meta`.
-_COUNTS = ("revision", "claims", "reading", "wakes")
+from worker.store.scripts import Scripts, changes_sent, claims_sent
+from worker.store.texts import COUNTS, counts_from, state_from, task_from, whole
 
 # Hashes that an edit of a record may name.
 _EDITED = ("tally", "open", "tasks", "authors", "rejected", "notes")
@@ -49,15 +33,6 @@ def keys_of(db: Redis, assessment: str) -> list[str]:
     return sorted(cast("list[str]", list(db.scan_iter(match=f"{pattern}*"))))
 
 
-def _counts(told: Sequence[str | None]) -> dict[str, int]:
-    return {name: whole(name, text) for name, text in zip(_COUNTS, told, strict=True)}
-
-
-@cache  # every ledger asks for all of them
-def _script(name: str) -> str:
-    return files("worker.store").joinpath(f"{name}.lua").read_text(encoding="utf-8")
-
-
 class ValkeyLedger:
     """Keeps one assessment on a server; any number of processes may hold one each."""
 
@@ -65,26 +40,13 @@ class ValkeyLedger:
         """`connection` must return text (`decode_responses=True`)."""
         self.assessment = assessment
         self._db = connection
-        self._commit = connection.register_script(_script("commit"))
-        self._claim = connection.register_script(_script("claim"))
-        self._publish = connection.register_script(_script("publish"))
-        self._take = connection.register_script(_script("take_lease"))
-        self._keep = connection.register_script(_script("keep_lease"))
-        self._import = connection.register_script(_script("begin_import"))
-        self._drop = connection.register_script(_script("drop_lease"))
-        self._release = connection.register_script(_script("release_lease"))
-        self._begin = connection.register_script(_script("begin"))
-        self._move = connection.register_script(_script("move"))
-        self._cursor = connection.register_script(_script("cursor"))
-        self._swap = connection.register_script(_script("compare_and_set"))
-        self._notice = connection.register_script(_script("put_notice"))
-        self._replace = connection.register_script(_script("replace_notice"))
+        self._run = Scripts(connection)
 
     def _key(self, name: str) -> str:
         return f"assay:{{{self.assessment}}}:{name}"
 
     def begin(self, header: Header) -> None:
-        if not self._begin(keys=[self._key("meta")], args=[header.dump()]):
+        if not self._run.begin(keys=[self._key("meta")], args=[header.dump()]):
             raise AlreadyStarted(f"{self.assessment} was started already")
 
     def header(self) -> Header | None:
@@ -98,23 +60,11 @@ class ValkeyLedger:
             # A full Redis 7 takes no transaction, even of reads; nor any claim or decision that
             # could rest on a picture of two moments.
             parts = self._parts(transaction=False)
-        (status, *told), tally, taken, unsettled, authors, metadata, n_rejected = parts
-        counts = _counts(told)
-        return State(
-            status=cast(Status, status or "starting"),
-            revision=counts["revision"],
-            claims=counts["claims"],
-            tally=all_whole("the tally of", tally),
-            taken={int(k): n for k, n in all_whole("what is taken of cell", taken).items()},
-            unsettled={k: unsettled_from(k, v) for k, v in unsettled.items()},
-            authors={k: int(v) for k, v in authors.items()},
-            n_rejected=n_rejected,
-            metadata=read_metadata(metadata),
-        )
+        return state_from(*parts)
 
     def _parts(self, *, transaction: bool) -> list[Any]:
         with self._db.pipeline(transaction=transaction) as pipe:
-            pipe.hmget(self._key("meta"), ["status", *_COUNTS])
+            pipe.hmget(self._key("meta"), ["status", *COUNTS])
             for name in ("tally", "taken", "open", "authors", "notes"):
                 pipe.hgetall(self._key(name))
             pipe.hlen(self._key("rejected"))
@@ -131,8 +81,8 @@ class ValkeyLedger:
 
     def revision(self) -> int:
         # All of them: whoever goes on with one moves the others.
-        told = cast("list[str | None]", self._db.hmget(self._key("meta"), list(_COUNTS)))
-        return _counts(told)["revision"]
+        told = cast("list[str | None]", self._db.hmget(self._key("meta"), list(COUNTS)))
+        return counts_from(told)["revision"]
 
     def metadata(self) -> Metadata:
         return read_metadata(cast("dict[str, str]", self._db.hgetall(self._key("notes"))))
@@ -176,34 +126,21 @@ class ValkeyLedger:
         keys = [self._key(name) for name in ("items", "meta", "log", *_EDITED)]
         conflicts: list[str] = []
         for start in range(0, len(changes), _CHUNK):
-            sent = [
-                [
-                    c.item,
-                    c.before,
-                    c.after,
-                    [[e.verb, e.hash, e.key, e.value] for e in c.edits],
-                    c.note,
-                ]
-                for c in changes[start : start + _CHUNK]
-            ]
-            conflicts += self._commit(keys=keys, args=[json.dumps(_EDITED), json.dumps(sent)])
+            sent = changes_sent(changes[start : start + _CHUNK])
+            conflicts += self._run.commit(keys=keys, args=[json.dumps(_EDITED), sent])
         return conflicts
 
     def claim(self, revision: int, claims: Sequence[Claim]) -> bool:
         if not claims:
             return False
-        sent = []
-        for claim in claims:
-            record = Record(claim.item, claim.number, claim.row, claim.cell, claim.predicted)
-            note = open_note(record, "intended")
-            sent.append([claim.item, str(claim.cell), dump(record), note, choice_text(claim)])
         keys = [self._key(name) for name in ("meta", "items", "open", "taken", "choices")]
-        return bool(self._claim(keys=keys, args=[revision, claims[0].number, json.dumps(sent)]))
+        sent = claims_sent(claims)
+        return bool(self._run.claim(keys=keys, args=[revision, claims[0].number, sent]))
 
     def publish(self, revision: int, text: str, *, stops: bool) -> bool:
         keys = [self._key(name) for name in ("meta", "decided", "decision", "decisions")]
         channel = self._key("decisions")
-        return bool(self._publish(keys=keys, args=[revision, text, int(stops), channel]))
+        return bool(self._run.publish(keys=keys, args=[revision, text, int(stops), channel]))
 
     def decisions(self) -> list[str]:
         entries = cast("list[tuple[str, dict[str, str]]]", self._db.xrange(self._key("decisions")))
@@ -228,35 +165,36 @@ class ValkeyLedger:
             yield text
 
     def move(self, before: Status, after: Status) -> bool:
-        return bool(self._move(keys=[self._key("meta")], args=[before, after]))
+        return bool(self._run.move(keys=[self._key("meta")], args=[before, after]))
 
     def set_metadata(self, **facts: Unpack[Metadata]) -> None:
         self._db.hset(self._key("notes"), mapping=cast("dict[Any, Any]", facts))
 
     def compare_and_set(self, name: str, before: str | int, after: str | int) -> bool:
-        return bool(self._swap(keys=[self._key("notes")], args=[name, before, after]))
+        keys = [self._key("notes")]
+        return bool(self._run.compare_and_set(keys=keys, args=[name, before, after]))
 
     def advance_cursor(self, cursor_us: int, **facts: Unpack[Metadata]) -> None:
         told: list[Any] = [part for fact in facts.items() for part in fact]
-        self._cursor(keys=[self._key("notes")], args=[cursor_us, *told])
+        self._run.cursor(keys=[self._key("notes")], args=[cursor_us, *told])
 
     def take_lease(self, holder: str, ttl_ms: int) -> bool:
         keys = [self._key("lease"), self._key("meta")]
-        return bool(self._take(keys=keys, args=[holder, ttl_ms]))
+        return bool(self._run.take_lease(keys=keys, args=[holder, ttl_ms]))
 
     def keep_lease(self, holder: str, ttl_ms: int) -> bool:
         keys = [self._key("lease"), self._key("meta")]
-        return bool(self._keep(keys=keys, args=[holder, ttl_ms]))
+        return bool(self._run.keep_lease(keys=keys, args=[holder, ttl_ms]))
 
     def begin_import(self, holder: str, ttl_ms: int, claims: Sequence[int], doubt_ms: int) -> int:
         keys = [self._key("lease"), self._key("meta"), *map(self._doubt_of, claims)]
-        return whole("reading", self._import(keys=keys, args=[holder, ttl_ms, doubt_ms]))
+        return whole("reading", self._run.begin_import(keys=keys, args=[holder, ttl_ms, doubt_ms]))
 
     def drop_lease(self, holder: str) -> None:
-        self._drop(keys=[self._key("lease")], args=[holder])
+        self._run.drop_lease(keys=[self._key("lease")], args=[holder])
 
     def release_lease(self, process: str) -> bool:
-        return bool(self._release(keys=[self._key("lease")], args=[f"{process}-"]))
+        return bool(self._run.release_lease(keys=[self._key("lease")], args=[f"{process}-"]))
 
     def doubt(self, claims: Sequence[int], ttl_ms: int) -> None:
         doubts = [self._doubt_of(claim) for claim in claims]
@@ -280,13 +218,14 @@ class ValkeyLedger:
 
     def put_notice(self, notice: str, text: str) -> bool:
         keys = [self._key("noticed"), self._key("notices")]
-        return bool(self._notice(keys=keys, args=[notice, text]))
+        return bool(self._run.put_notice(keys=keys, args=[notice, text]))
 
     def notices(self) -> dict[str, str]:
         return cast("dict[str, str]", self._db.hgetall(self._key("notices")))
 
     def replace_notice(self, notice: str, before: str, after: str) -> bool:
-        return bool(self._replace(keys=[self._key("notices")], args=[notice, before, after]))
+        keys = [self._key("notices")]
+        return bool(self._run.replace_notice(keys=keys, args=[notice, before, after]))
 
     def wakes(self) -> int:
         return whole("wakes", cast("str | None", self._db.hget(self._key("meta"), "wakes")))

@@ -14,7 +14,7 @@ import uvicorn
 from redis.exceptions import RedisError, ResponseError
 from starlette.types import ASGIApp
 
-from connector.desk import connect as connect_label_studio
+from connector.client import connect as connect_label_studio
 from connector.errors import ConnectorError
 from connector.project import hook, is_hooked
 from connector.settings import label_studio_settings, webhook_secret

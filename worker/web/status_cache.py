@@ -15,8 +15,10 @@ from worker.assessment import Assessment, reopen
 from worker.findings.fates import open_tasks
 from worker.report.scheduled import reports_folder
 from worker.report.status import Status, status_of
-from worker.service.context import QUEUE, Context, readable
+from worker.service.context import Context
 from worker.service.counters import Counters, counters
+from worker.service.job_data import QUEUE
+from worker.service.readable import readable
 from worker.store import State
 from worker.web.health import WorkerSeen, is_watched, workers
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from worker.cli import evaluate as cli_evaluate
 from worker.cli.main import cli
 from worker.evaluator.contract import EVALUATORS
-from worker.setup.starting import check_plan
+from worker.setup.checking import check_plan
 
 CLASSES = ("cat", "dog", "fox")
 N = 120

@@ -17,7 +17,8 @@ from tests.worker.pool.predictions_files import (
     read,
     write,
 )
-from worker.pool.predictions import Predictions, class_names, without_shared_prefix
+from worker.pool.class_names import class_names, without_shared_prefix
+from worker.pool.predictions import Predictions
 
 
 def texts_of(found: Predictions, column: str) -> list[str]:

@@ -19,8 +19,9 @@ from worker.cli.doctor import Finding, examine
 from worker.cli.main import cli
 from worker.cli.printing import finding_text
 from worker.jobs import AssayWorker
-from worker.service.context import QUEUE, Context
+from worker.service.context import Context
 from worker.service.embedded import server
+from worker.service.job_data import QUEUE
 from worker.store.settings import Settings
 from worker.watcher import HEARTBEAT
 from worker.web.serving import RECEIVER

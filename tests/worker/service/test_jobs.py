@@ -9,7 +9,8 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 
 from worker.jobs import work
-from worker.service.context import INDEX, QUEUE, Context
+from worker.service.context import INDEX, Context
+from worker.service.job_data import QUEUE
 from worker.store.settings import Settings
 
 

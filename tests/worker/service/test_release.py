@@ -20,8 +20,9 @@ from rq.serializers import JSONSerializer
 from tests.live.service import eventually
 from tests.web.site import begin
 from worker.jobs import AssayWorker
-from worker.service.context import JOB, QUEUE, REPORT_JOB, Context
+from worker.service.context import Context
 from worker.service.embedded import server
+from worker.service.job_data import JOB, QUEUE, REPORT_JOB
 from worker.service.release import PROCESS, new_name, own_name, release
 from worker.store.settings import Settings
 

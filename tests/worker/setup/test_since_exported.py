@@ -12,10 +12,10 @@ from redis import Redis
 
 from tests.worker.setup.continued import N_THEN, WAYS, _at_home, at_work
 from tests.worker.simulate.simulated_pool import plan_at_work
+from worker.setup.checking import check_plan
+from worker.setup.earlier import NotContinuable, exported, on_server
 from worker.setup.moving import pack
 from worker.setup.replaying import export
-from worker.setup.since import NotContinuable, exported, on_server
-from worker.setup.starting import check_plan
 from worker.simulate.cases import Asked, prepare, replay_run
 
 

@@ -14,15 +14,8 @@ from tests.worker.simulate.simulated_pool import header_of, write_plan
 from worker.errors import PlanError
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.setup.since import (
-    Earlier,
-    NotContinuable,
-    continue_with,
-    items_in_rows,
-    on_server,
-    taken_over,
-    with_earlier,
-)
+from worker.setup.earlier import Earlier, NotContinuable, items_in_rows, on_server
+from worker.setup.since import continue_with, taken_over, with_earlier
 from worker.store import ValkeyLedger
 
 

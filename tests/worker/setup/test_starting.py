@@ -14,7 +14,8 @@ from worker.cli.printing import pool_text
 from worker.errors import PlanError, PoolChanged
 from worker.plan import plan_hash
 from worker.service.context import Context
-from worker.setup.starting import Checked, check_plan, start, start_or_go_on
+from worker.setup.checking import Checked, check_plan
+from worker.setup.starting import start, start_or_go_on
 from worker.store import AlreadyStarted, Header
 from worker.store.settings import Settings
 
