@@ -22,6 +22,7 @@ from worker.metrics import WORDS
 from worker.plan import Plan
 from worker.report import contents
 from worker.report.contents_people import Agreement, Annotator
+from worker.report.contents_progress import Forecast
 from worker.report.families import families
 from worker.report.groups import boundary_of, confusion_of, groups_of, pair_of
 from worker.report.people import annotators, called, items, label_times, rejected
@@ -150,7 +151,7 @@ def gather(
 def _text(
     stop: Mapping[str, Any] | None,
     now: str,
-    ahead: contents.Forecast | None,
+    ahead: Forecast | None,
     decisions: Sequence[Mapping[str, Any]],
 ) -> str:
     """The published stop (with what later labels made of it), or where things stand."""
