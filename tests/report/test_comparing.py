@@ -16,14 +16,8 @@ from worker.assessment import assess
 from worker.core.posterior.summary import draws
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.report.comparing import (
-    Case,
-    NotComparable,
-    as_json,
-    compare,
-    page,
-    write_comparison,
-)
+from worker.report.comparing import Case, NotComparable, compare, page, write_comparison
+from worker.report.contents_comparison import as_json
 from worker.store import MemoryLedger
 
 
