@@ -20,8 +20,9 @@ from worker.core.stopping.refuting import is_far_from_holding
 from worker.core.stopping.rule import Reason
 from worker.core.stopping.schedule import is_look, n_looks_before, stage
 from worker.metrics import METRICS
-from worker.simulate.against_truth import Found, held
+from worker.simulate.against_truth import held
 from worker.simulate.findings import is_right, pooled_error, rms_error
+from worker.simulate.found import Found
 
 Floats = NDArray[np.float64]
 
