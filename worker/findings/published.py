@@ -18,8 +18,6 @@ from worker.findings.published_paths import is_of
 
 Kind = Literal["interval", "probability", "claim", "estimate", "forecast"]
 
-ALL = ("decision", "report", "status", "notebook")
-
 
 @dataclass(frozen=True, slots=True)
 class Published:
