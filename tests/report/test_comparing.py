@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.promises.world import small_assessment
+from tests.promises.small import small_assessment
 from tests.report.at_work import at_work
 from worker.assessment import assess
 from worker.core.posterior.summary import draws

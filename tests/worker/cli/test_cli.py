@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.promises.world import CLASSES, small_assessment
+from tests.promises.small import CLASSES, small_assessment
 from worker.cli.main import cli
 from worker.service.context import Context
 from worker.service.embedded import server
