@@ -25,6 +25,7 @@ JOBS = (
     "tests/worker/service/test_jobs.py",
     "tests/worker/test_watcher.py",
     "tests/worker/service/test_server.py",
+    "tests/worker/service/test_unfit_server.py",
 )
 # What speaks to the server and to RQ.
 OURS = (
