@@ -45,6 +45,7 @@ WIDE = (
 )
 LIVE = (
     "tests/contract/test_desk.py",
+    "tests/contract/test_desk_answers.py",
     "tests/contract/test_desk_alone.py",
     "tests/live/test_service.py",
 )
