@@ -1,45 +1,23 @@
 """A Label Studio project in memory, behind the same port as the real one.
 
-`tests/contract/test_desk.py` holds it and the real one to the same promises.
+`tests/contract/test_desk.py` and `tests/contract/test_desk_answers.py` hold it and the real one to
+the same promises.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from connector.desk import PAGE
 from connector.errors import NotFound
 from connector.labelling import labelling
-from connector.labels import TaskSnapshot, judge
+from connector.labels import TaskSnapshot
 from connector.port import TAB, Counters, TaskBrief
 from connector.schema import Schema, write_config
-from connector.shown import fingerprint
+from tests.fake_task import FakeTask
 
 SCHEMA = Schema("answer", "text", ("cat", "dog", "cow"))
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(slots=True)
-class _Task:
-    id: int
-    data: dict[str, str]
-    at_us: int
-    overlap: int
-    shown: dict[str, str]
-    is_labeled: bool = False
-    annotations: dict[int, dict[str, Any]] = field(default_factory=dict)
-
-    @property
-    def answers(self) -> int:
-        return sum(not a["was_cancelled"] for a in self.annotations.values())
-
-    @property
-    def skips(self) -> int:
-        return len(self.annotations) - self.answers
 
 
 class FakeDesk:
@@ -69,7 +47,7 @@ class FakeDesk:
         self.tabs: list[str] = []
         self.calls: list[str] = []
         self._schema = schema
-        self._tasks: dict[int, _Task] = {}
+        self._tasks: dict[int, FakeTask] = {}
         self._last_task = self._last_annotation = 0
         self._faults: dict[str, list[tuple[Exception, bool]]] = {}
 
@@ -267,14 +245,15 @@ class FakeDesk:
         if self.is_gone:
             raise NotFound("http://fake", "project 1")
 
-    def _living(self) -> list[_Task]:
+    def _living(self) -> list[FakeTask]:
         self._must_exist()
         return [task for _, task in sorted(self._tasks.items())]
 
     def _import(self, data: dict[str, str]) -> int:
         self._last_task += 1
         shown = {key: key for key in data if key != "item_id"}
-        self._tasks[self._last_task] = task = _Task(self._last_task, data, 0, self.overlap, shown)
+        task = FakeTask(self._last_task, data, 0, self.overlap, shown)
+        self._tasks[task.id] = task
         self._touch(task)
         return task.id
 
@@ -289,23 +268,12 @@ class FakeDesk:
         if lost_answer is not None:
             raise lost_answer
 
-    def _task_of(self, annotation: int) -> _Task:
+    def _task_of(self, annotation: int) -> FakeTask:
         return next(t for t in self._tasks.values() if annotation in t.annotations)
 
-    def _touch(self, task: _Task, annotation: int | None = None) -> None:
+    def _touch(self, task: FakeTask, annotation: int | None = None) -> None:
         self.now_us += self.tick_us
-        task.at_us = self.now_us
-        if annotation is not None:
-            # Like Label Studio: a stamp on a whole second comes without its fraction.
-            stamp = (_EPOCH + timedelta(microseconds=self.now_us)).isoformat()
-            task.annotations[annotation]["updated_at"] = stamp
+        task.stamp(self.now_us, annotation)
 
-    def _snapshot(self, task: _Task) -> TaskSnapshot:
-        return TaskSnapshot(
-            task=task.id,
-            item=task.data.get("item_id", ""),
-            at_us=task.at_us,
-            is_closed=task.is_labeled,
-            judgements=tuple(judge(a, self._schema) for a in task.annotations.values()),
-            shown=fingerprint(task.data, task.shown),
-        )
+    def _snapshot(self, task: FakeTask) -> TaskSnapshot:
+        return task.snapshot(self._schema)

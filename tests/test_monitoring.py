@@ -10,7 +10,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.promises.world import small_assessment
+from tests.promises.small import small_assessment
 from worker.service.context import Context
 from worker.service.embedded import server
 from worker.store import ValkeyLedger

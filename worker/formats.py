@@ -28,6 +28,11 @@ def seemly(thing: Any) -> Any:
     return plain(thing) if isinstance(thing, str) and not isinstance(thing, Markup) else thing
 
 
+def sentence(text: str) -> str:
+    """The text with a capital."""
+    return text[:1].upper() + text[1:]
+
+
 def percent(share: float) -> str:
     """A probability of being right: one digit after the point, never rounded up."""
     if 0 < share < 0.001:

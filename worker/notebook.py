@@ -169,8 +169,10 @@ def _groups(work: Assessment, belief: Belief, state: State) -> pd.DataFrame:
     if work.several is not None and work.several.asked:
         # differences of models are no groups; the report has them
         return pd.DataFrame(columns=["size", "share"], index=pd.Index([], name="group"))
+    # What is None becomes NaN in its column, also in the columns of a table of shares.
     rows = [
-        {"group": row["group"], "size": row["size"], "share": share} | _known(row)
+        {"group": row["group"], "size": row["size"], "share": share}
+        | {key: value for key, value in row.items() if value is not None}
         for row, share in zip(
             group_rows(work, belief, state, group_ranks(belief)),
             group_share(belief).tolist(),
@@ -178,11 +180,6 @@ def _groups(work: Assessment, belief: Belief, state: State) -> pd.DataFrame:
         )
     ]
     return pd.json_normalize(rows).set_index("group")
-
-
-def _known(row: Mapping[str, Any]) -> dict[str, Any]:
-    # What is None becomes NaN in its column, also in the columns of a table of shares.
-    return {key: value for key, value in row.items() if value is not None}
 
 
 def _judgements(
@@ -246,9 +243,8 @@ def _choices(pool: Pool, log: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 def _decisions(published: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     frame = pd.DataFrame(published, columns=list(_DECISIONS))
-    numbers = frame[["confidence", "value"]].astype(np.float64)
     return frame.assign(
         decided_at=pd.to_datetime(frame["decided_at"], utc=True),
-        confidence=numbers["confidence"],
-        value=numbers["value"],
+        confidence=frame["confidence"].astype("float64"),
+        value=frame["value"].astype("float64"),
     )

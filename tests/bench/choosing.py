@@ -29,7 +29,8 @@ from worker.assessment import Assessment
 from worker.assessment.believing import scores
 from worker.core.prior.empirical import fit, prior_of
 from worker.simulate.cases import Asked, Case, prepare
-from worker.simulate.measuring import Run, log_steps
+from worker.simulate.measuring import Run
+from worker.simulate.schedule import log_steps
 from worker.simulate.spread import here
 
 N_RUNS = int(os.environ.get("ASSAY_BENCH_RUNS", "40"))

@@ -26,8 +26,9 @@ from worker.core.stopping.schedule import is_look
 from worker.plan.defaults import DEFAULT_LOOKS
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.findings import true_region
-from worker.simulate.measuring import Run, looks
+from worker.simulate.measuring import Run
 from worker.simulate.replay import labels, replay
+from worker.simulate.schedule import looks
 
 FAMILIES = {
     "cifar100": ("ji2018-top1", "resnet110-top1", "wrn16-4"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.bench.load import begin, open_context, opened, resident_mb, workers
+from tests.bench.at_work import begin, open_context, opened, resident_mb, workers
 from tests.bench.measuring import line, quantiles, say
 from tests.bench.stored_desk import StoredDesk
 from worker.assessment import Assessment

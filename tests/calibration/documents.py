@@ -19,9 +19,9 @@ from worker.assessment import assess
 from worker.findings.decision import decision
 from worker.notebook import snapshot
 from worker.pool import compile_pool
-from worker.report.comparing import as_json as comparison_json
 from worker.report.comparing import compare
 from worker.report.contents import as_json
+from worker.report.contents_comparison import as_json as comparison_json
 from worker.report.gathering import gather
 from worker.report.status import status_of
 from worker.service.context import Context

@@ -19,7 +19,8 @@ from worker.assessment import Assessment, assess
 from worker.evaluator.measures import MEASURES
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool
-from worker.simulate.against_truth import Found, held
+from worker.simulate.against_truth import held
+from worker.simulate.found import Found
 from worker.store.tally import tally_key
 
 WAY = "evaluate"

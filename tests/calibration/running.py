@@ -23,8 +23,9 @@ from worker.core.stopping.schedule import is_look
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool
 from worker.report.progress import labels_more
-from worker.simulate.against_truth import STATISTICS, Found, Held, held
+from worker.simulate.against_truth import STATISTICS, Held, held
 from worker.simulate.findings import is_least_right
+from worker.simulate.found import Found
 from worker.simulate.jointly import all_counted, plausible_outcomes
 from worker.simulate.measuring import Log, Measures
 from worker.simulate.replay import labels, run_seed, shuffled

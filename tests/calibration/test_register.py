@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from tests.calibration.documents import begun, documents, leaves
 from tests.calibration.statistics import NAMES
 from tests.calibration.ways import WAYS
-from worker.findings.published import EXACT, PUBLISHED, is_exact, is_of, row_of, spelled
+from worker.findings.published import EXACT, PUBLISHED, is_exact, row_of
+from worker.findings.published_paths import is_of, spelled
 from worker.plan.question_part import Metric, QuestionPlan, Task
 from worker.web.metrics import _GAUGES
 

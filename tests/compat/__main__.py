@@ -25,6 +25,7 @@ JOBS = (
     "tests/worker/service/test_jobs.py",
     "tests/worker/test_watcher.py",
     "tests/worker/service/test_server.py",
+    "tests/worker/service/test_unfit_server.py",
 )
 # What speaks to the server and to RQ.
 OURS = (
@@ -44,6 +45,7 @@ WIDE = (
 )
 LIVE = (
     "tests/contract/test_desk.py",
+    "tests/contract/test_desk_answers.py",
     "tests/contract/test_desk_alone.py",
     "tests/live/test_service.py",
 )

@@ -18,7 +18,8 @@ from typing import Any
 
 from redis import Redis
 
-from tests.promises.world import CLASSES, LONG_US, World, predicted, small_assessment
+from tests.promises.small import CLASSES, predicted, small_assessment
+from tests.promises.world import LONG_US, World
 from worker.assessment import Assessment
 from worker.report.status import status_of
 from worker.service.context import Context

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.core.test_empirical import TRUTHS, labels_of, of_size, pool
+from tests.core.drawn_labels import TRUTHS, labels_of, of_size, pool
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.hypothetical import labelled, with_pending, with_prior
 from worker.core.posterior.metrics import ACCURACY, Errors, Metric

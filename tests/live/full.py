@@ -17,6 +17,7 @@ from tests.live.pools import ALWAYS_WRONG, GROUPS
 
 Json = dict[str, Any]
 CONTROL, SHOWN = "answer", "text"
+IN_ORDER = "queue: {mode: prioritise}\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from tests.notices.test_outbox import plan_that_tells
-from tests.promises.world import new_world, small_assessment
+from tests.promises.small import small_assessment
+from tests.promises.world import new_world
 from worker.notices import outbox
 from worker.notices.happenings import LASTS_S, look_for_trouble, note_decisions
 from worker.notices.stalls import EMPTY_S

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.notices.receiver import receiver
-from tests.promises.world import Killed
+from tests.promises.faults import Killed
 from worker.notices import outbox
 from worker.notices.messages import Event
 from worker.notices.outbox import NotSent

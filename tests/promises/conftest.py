@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.promises.world import small_assessment
+from tests.promises.small import small_assessment
 from worker.assessment import Assessment
 from worker.store import Header
 

@@ -7,17 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from tests.promises.world import (
-    CLASSES,
-    FATES,
-    LONG_US,
-    Fate,
-    Step,
-    World,
-    histories,
-    live_through,
-    new_world,
-)
+from tests.promises.faults import FATES, Fate
+from tests.promises.small import CLASSES
+from tests.promises.world import LONG_US, Step, World, histories, live_through, new_world
 from worker.assessment import Assessment
 from worker.store import Header
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.promises.world import CLASSES, World, new_world, predicted
+from tests.promises.small import CLASSES, predicted
+from tests.promises.world import World, new_world
 from worker.assessment import Assessment
 from worker.store import Header
 

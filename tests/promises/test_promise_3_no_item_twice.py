@@ -8,17 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from connector.errors import ConnectorError, InDoubt, Rejected, Unreachable
-from tests.promises.world import (
-    FATES,
-    Fate,
-    Step,
-    World,
-    histories,
-    live_through,
-    new_world,
-    shown,
-    small_assessment,
-)
+from tests.promises.faults import FATES, Fate
+from tests.promises.small import shown, small_assessment
+from tests.promises.world import Step, World, histories, live_through, new_world
 from worker.assessment import Assessment
 from worker.assessment.queueing import QUEUES_OF_LATE
 from worker.store import Header

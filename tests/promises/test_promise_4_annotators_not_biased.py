@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from connector.schema import write_config
-from tests.promises.world import CLASSES, Step, histories, live_through, new_world, shown
+from tests.promises.small import CLASSES, shown
+from tests.promises.world import Step, histories, live_through, new_world
 from worker.assessment import Assessment
 from worker.errors import PredictionsError
 from worker.setup.checking import check_plan

@@ -9,15 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 
-from tests.promises.world import (
-    CLASSES,
-    FATES,
-    Fate,
-    Step,
-    histories,
-    live_through,
-    new_world,
-)
+from tests.promises.faults import FATES, Fate
+from tests.promises.small import CLASSES
+from tests.promises.world import Step, histories, live_through, new_world
 from worker.assessment import Assessment, assess
 from worker.plan import load_plan
 from worker.setup.replaying import replay, unrepeated_choices

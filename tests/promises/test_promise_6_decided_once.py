@@ -9,17 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.promises.world import (
-    CLASSES,
-    FATES,
-    Fate,
-    Step,
-    World,
-    histories,
-    live_through,
-    new_world,
-    small_assessment,
-)
+from tests.promises.faults import FATES, Fate
+from tests.promises.small import CLASSES, small_assessment
+from tests.promises.world import Step, World, histories, live_through, new_world
 from worker.assessment import Assessment
 from worker.store import Header
 

@@ -11,19 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from connector.labels import Judgement
-from tests.promises.world import (
-    CLASSES,
-    N_ITEMS,
-    N_PEOPLE,
-    Step,
-    World,
-    histories,
-    item_name,
-    live_through,
-    new_world,
-    shown,
-    small_assessment,
-)
+from tests.promises.small import CLASSES, N_ITEMS, item_name, shown, small_assessment
+from tests.promises.world import N_PEOPLE, Step, World, histories, live_through, new_world
 from worker.assessment import Assessment, assess
 from worker.plan import load_plan, plan_hash
 from worker.pool import compile_pool

@@ -10,19 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 from connector.labels import Judgement
-from tests.promises.world import (
-    CLASSES,
-    FATES,
-    LONG_US,
-    N_PEOPLE,
-    Fate,
-    Step,
-    World,
-    histories,
-    live_through,
-    new_world,
-    small_assessment,
-)
+from tests.promises.faults import FATES, Fate
+from tests.promises.small import CLASSES, small_assessment
+from tests.promises.world import LONG_US, N_PEOPLE, Step, World, histories, live_through, new_world
 from worker.assessment import Assessment
 from worker.core.crowd import inference
 from worker.setup.replaying import unrepeated_choices

@@ -14,109 +14,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import current_thread
-from typing import Any, Literal, cast
+from typing import cast
 
 from hypothesis import strategies as st
 
 from connector.errors import InDoubt
 from connector.port import Desk
-from tests.fakes import SCHEMA, FakeDesk
-from worker.assessment import Assessment, assess
-from worker.plan import load_plan, plan_hash
-from worker.pool import compile_pool
+from tests.fakes import FakeDesk
+from tests.promises.faults import FATES, Fate, Frail, Import, Killed, Process
+from tests.promises.small import CLASSES, predicted, shown
+from worker.assessment import Assessment
 from worker.service.server import connect
 from worker.store import Header, Ledger, MemoryLedger, ValkeyLedger
 from worker.store.records import load
 from worker.turn.leasing import LeaseLost
 from worker.turn.loop import advance
 
-CLASSES = ("cat", "dog", "cow")
-N_ITEMS = 18
 N_PEOPLE = 3
 # Longer than the window that every reading overlaps with the one before.
 LONG_US = 60_000_000
 
-Fate = Literal["dies before", "dies after", "stalls before", "stalls after"]
-FATES: tuple[Fate, ...] = ("dies before", "dies after", "stalls before", "stalls after")
-Import = Literal["never arrives", "arrives"]
 Step = tuple[str, int, int]
-
-
-class Killed(BaseException):
-    """The process is gone, and so is whatever it would have done."""
-
-
-@dataclass(slots=True)
-class Process:
-    """One worker's process, to which something happens at its `at`-th call of ledger or desk.
-
-    calls: the names of its calls so far.
-    stalled: what happens to the world while this process does not run. It outlasts the lease.
-    lost: what becomes of an import of this process; in either case its answer never comes.
-    """
-
-    fate: Fate | None = None
-    at: int = 0
-    stalled: Callable[[], None] = lambda: None
-    lost: Import | None = None
-    calls: list[str] = field(default_factory=list)
-    is_dead: bool = False
-
-    def does(self, name: str, call: Callable[[], Any]) -> Any:
-        if current_thread().name.startswith("lease "):
-            # A beat comes when it comes: it is no step of the turn, and ends with the process.
-            return None if self.is_dead else call()
-        if self.is_dead:
-            raise Killed
-        self.calls.append(name)
-        if self.fate is None or len(self.calls) != self.at:
-            return call()
-        if self.fate == "stalls before":
-            self.stalled()
-            return call()
-        if self.fate == "stalls after":
-            result = call()
-            self.stalled()
-            return result
-        if self.fate == "dies after":
-            call()
-        self.is_dead = True
-        raise Killed
-
-    def imports(self, put: Callable[..., Any]) -> Callable[..., Any]:
-        """The desk's `put`, whose answer may be lost."""
-
-        def put_or_doubt(*args: Any) -> Any:
-            if self.lost is None:
-                return put(*args)
-            if self.lost == "arrives":
-                put(*args)
-            raise InDoubt("http://fake", "the answer never came")
-
-        return put_or_doubt
-
-
-class Frail:
-    """A ledger or desk as a process sees it that can die or stall at each of its calls."""
-
-    def __init__(self, within: object, process: Process) -> None:
-        self._within, self._process = within, process
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._within, name)
-        if not callable(found):
-            return found
-        if name == "put":
-            found = self._process.imports(found)
-        return lambda *args, **named: self._process.does(
-            name, lambda: _all_of(found(*args, **named))
-        )
-
-
-def _all_of(answer: Any) -> Any:
-    # What a generator does belongs to the call, or the process could not die in it.
-    return list(answer) if isinstance(answer, Iterator) else answer
 
 
 @dataclass(slots=True)
@@ -306,68 +224,6 @@ class World:
     def tasks_of_items(self) -> Counter[str]:
         """Item -> how many tasks show it."""
         return Counter(snapshot.item for snapshot in self.desk.snapshots() if snapshot.item)
-
-
-def item_name(number: int) -> str:
-    """The id of the pool's n-th item."""
-    return f"item-{number:02d}"
-
-
-def predicted(item: str) -> str:
-    """What the classifier said of an item."""
-    return CLASSES[int(item.removeprefix("item-")) % len(CLASSES)]
-
-
-def shown(item: str) -> str:
-    """What an annotator sees of an item."""
-    return f"the picture of {item}"
-
-
-def write_plan(folder: Path, stop: str, more: str = "") -> Path:
-    """Write a pool of three groups and a plan that names it; return the plan.
-
-    Args:
-        more: lines of the plan.
-    """
-    rows = [
-        f"{item_name(n)},{shown(item_name(n))},{predicted(item_name(n))},0.{60 + n},south\n"
-        for n in range(N_ITEMS)
-    ]
-    folder.mkdir(parents=True, exist_ok=True)
-    text = "item_id,text,predicted,score,region\n" + "".join(rows)
-    (folder / "predictions.csv").write_text(text, encoding="utf-8")
-    plan = folder / "plan.yaml"
-    plan.write_text(
-        "assessment: small\n"
-        "pool: {predictions: predictions.csv, predicted: predicted, score: score,"
-        f" data: {{text: text}}, classes: [{', '.join(CLASSES)}]}}\n"
-        "question: {task: identify}\n"
-        f"stop: {stop}\n{more}",
-        encoding="utf-8",
-    )
-    return plan
-
-
-def small_assessment(folder: Path, stop: str, more: str = "") -> tuple[Assessment, Header]:
-    """Compile the small pool and return its assessment with a header."""
-    plan = load_plan(write_plan(folder, stop, more))
-    pool = compile_pool(plan, folder / "pools")
-    header = Header(
-        assessment=plan.assessment,
-        plan=plan.model_dump_json(),
-        plan_hash=plan_hash(plan),
-        pool_hash=pool.hash,
-        pool_file=str(pool.path),
-        pool_sha256=pool.file_sha256,
-        pool_stat=(pool.stat[0], pool.stat[1]),
-        project=1,
-        url="http://fake",
-        control=SCHEMA.control,
-        to_name=SCHEMA.to_name,
-        labels=SCHEMA.labels,
-        started_at="2026-01-01T00:00:00+00:00",
-    )
-    return assess(plan, pool), header
 
 
 @contextmanager

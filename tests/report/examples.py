@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.report.examples_ordinary import ANIMALS, _six, ordinary
 from tests.report.examples_questions import banded, compared, confused, continued, costly, estimated
-from worker.report.contents import Forecast, Group, Interval, Items, Pair, Point, Rejected, Report
+from worker.report.contents import Group, Interval, Items, Pair, Rejected, Report
 from worker.report.contents_people import (
     Agreement,
     Annotator,
@@ -17,6 +17,7 @@ from worker.report.contents_people import (
     Mistake,
     OwnConfusion,
 )
+from worker.report.contents_progress import Forecast, Point
 
 NASTY = (
     "<script>alert(1)</script>",

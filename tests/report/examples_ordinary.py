@@ -7,18 +7,15 @@ import numpy as np
 from worker.report.contents import (
     VERSION,
     Bin,
-    Changes,
-    Forecast,
     Group,
     Interval,
     Items,
-    Moved,
-    Point,
     Rejected,
     Reliability,
     Report,
 )
 from worker.report.contents_people import Annotator
+from worker.report.contents_progress import Changes, Forecast, Moved, Point
 
 ANIMALS = (
     "lizard", "otter", "dolphin", "leopard", "possum", "shrew", "crocodile", "seal", "bear",

@@ -8,7 +8,8 @@ import numpy as np
 
 from tests.report.examples_ordinary import ANIMALS, _six, ordinary
 from worker.findings.continuation import Continuation, Shift, ThenAndNow
-from worker.report.contents import Confusion, Interval, Pair, Point, Report
+from worker.report.contents import Confusion, Interval, Pair, Report
+from worker.report.contents_progress import Point
 
 
 def confused(n: int) -> Report:

@@ -10,20 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.promises.world import small_assessment
+from tests.promises.small import small_assessment
 from tests.report.at_work import at_work
 from worker.assessment import assess
 from worker.core.posterior.summary import draws
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.report.comparing import (
-    Case,
-    NotComparable,
-    as_json,
-    compare,
-    page,
-    write_comparison,
-)
+from worker.report.comparing import Case, NotComparable, compare, page, write_comparison
+from worker.report.contents_comparison import as_json
 from worker.store import MemoryLedger
 
 

@@ -13,7 +13,8 @@ from worker.formats import plain
 from worker.report.page import page, pictures
 from worker.report.pictures_confusion import confusion
 from worker.report.pictures_groups import forest, rows, sorted_groups
-from worker.report.pictures_svg import Picture, columns, shortened
+from worker.report.pictures_svg import Picture
+from worker.report.text_width import columns, shortened
 
 
 def parsed(picture: Picture) -> ElementTree.Element:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.promises.world import small_assessment
+from tests.promises.small import small_assessment
 from worker.cli.main import cli
 from worker.service.context import Context
 from worker.service.embedded import server

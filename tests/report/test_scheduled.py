@@ -18,7 +18,8 @@ from rq.serializers import JSONSerializer
 
 from tests.contract.test_ledger import in_parallel
 from tests.notices.receiver import receiver
-from tests.promises.world import Killed, small_assessment
+from tests.promises.faults import Killed
+from tests.promises.small import small_assessment
 from worker import jobs
 from worker.plan import Plan, stored_plan
 from worker.report import making

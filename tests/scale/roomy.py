@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tests.promises.world import small_assessment, write_plan
+from tests.promises.small import small_assessment, write_plan
 from worker.assessment import Assessment, assess
 from worker.plan import load_plan, plan_hash
 from worker.pool import compile_pool

@@ -16,7 +16,8 @@ from tests.contract.test_ledger import TestBeginning, TestNotices, TestStoredVer
 from tests.contract.test_ledger_claims import TestClaims, TestDecisions, TestLease
 from tests.contract.test_ledger_commits import TestCommits
 from tests.contract.test_ledger_state import TestState
-from tests.promises.world import Step, live_through, new_world, small_assessment
+from tests.promises.small import small_assessment
+from tests.promises.world import Step, live_through, new_world
 from tests.scale.servers import Node, cluster, cluster_url, node
 from tests.worker.setup.test_moving import DECISION
 from worker.service.context import Context

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from tests.promises.world import CLASSES, N_PEOPLE, World, small_assessment
+from tests.promises.small import CLASSES, small_assessment
+from tests.promises.world import N_PEOPLE, World
 from tests.scale.address import address_of
 from tests.scale.crew import (
     assert_all_counted,

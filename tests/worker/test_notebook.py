@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import worker
-from tests.promises.world import CLASSES, N_ITEMS, World, small_assessment
+from tests.promises.small import CLASSES, N_ITEMS, small_assessment
+from tests.promises.world import World
 from tests.report.crowds import crowd
 from worker.notebook import snapshot
 from worker.report.gathering import gather

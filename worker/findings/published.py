@@ -5,21 +5,18 @@ settings, and what follows from the predictions alone. `tests/calibration/test_r
 real documents of every task, and fails for a number that is in neither, and for a row of which no
 document has a number.
 
-Paths: `groups[].low` is the key `low` of every entry of the list `groups`, `*` any one key, and
-`{low,high}` either of the two. Pages and tables show the report's numbers and no others; what they
-do not show is not here.
+Paths are as `worker.findings.published_paths` reads them. Pages and tables show the report's
+numbers and no others; what they do not show is not here.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from itertools import product
 from typing import Literal
 
-Kind = Literal["interval", "probability", "claim", "estimate", "forecast"]
+from worker.findings.published_paths import is_of
 
-ALL = ("decision", "report", "status", "notebook")
+Kind = Literal["interval", "probability", "claim", "estimate", "forecast"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,19 +237,3 @@ def is_exact(document: str, path: str) -> bool:
     return any(
         document in documents.split() and is_of(path, paths.split()) for documents, paths in EXACT
     )
-
-
-def is_of(path: str, patterns: tuple[str, ...] | list[str]) -> bool:
-    """Whether a path is one of those that the patterns name."""
-    return any(re.fullmatch(_regex(one), path) for pattern in patterns for one in spelled(pattern))
-
-
-def spelled(pattern: str) -> list[str]:
-    """The paths of a pattern, without braces."""
-    parts = re.split(r"\{([^}]*)\}", pattern)
-    choices = [part.split(",") if n % 2 else [part] for n, part in enumerate(parts)]
-    return ["".join(chosen) for chosen in product(*choices)]
-
-
-def _regex(path: str) -> str:
-    return re.escape(path).replace(r"\*", r"[^.\[\]]+")

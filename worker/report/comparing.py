@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +19,11 @@ from worker.findings.evidence import tells_overall
 from worker.findings.wording import headline
 from worker.metrics import WORDS
 from worker.report.contents import Interval
+from worker.report.contents_comparison import VERSION, Comparison, Difference, Side, as_json
 from worker.report.templating import template
 from worker.store import Header, Ledger
 from worker.turn.loop import assess_now
 
-VERSION = 1
 Floats = NDArray[np.float64]
 Case = tuple[Assessment, Header, Ledger]
 
@@ -38,61 +36,6 @@ _LEVEL = (0.025, 0.975)
 
 class NotComparable(AssayError):
     """The two assessments ask for different things."""
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two assessments."""
-
-    assessment: str
-    title: str
-    status: str
-    text: str
-    labels: int
-    pool_items: int
-    revision: int
-    plan_hash: str
-    pool_hash: str
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How a value stands in both; `difference` is that of B minus that of A.
-
-    p_higher, p_lower: probabilities that it is higher, or lower, in B; the rest is equality.
-    labels_a, labels_b: how many it rests on.
-    """
-
-    name: str
-    a: Interval
-    b: Interval
-    difference: Interval
-    p_higher: float
-    p_lower: float
-    labels_a: int
-    labels_b: int
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two assessments at one moment; intervals hold 95%.
-
-    groups: those with items in both, by name, the greatest fall from A to B first.
-    overall: the groups' values weighted by their shares of each pool; None where one side
-        estimates none (`worker.findings.evidence.overall`).
-    """
-
-    version: int
-    made_at: str  # ISO 8601, UTC
-    metric: str
-    metric_name: str
-    a: Side
-    b: Side
-    overall: Difference | None
-    groups: tuple[Difference, ...]
-    only_a: tuple[str, ...]
-    only_b: tuple[str, ...]
-    remarks: tuple[str, ...]
 
 
 def compare(a: Case, b: Case) -> Comparison:
@@ -151,11 +94,6 @@ def compare(a: Case, b: Case) -> Comparison:
         only_b=tuple(name for name in places_b if name not in places_a),
         remarks=_remarks(a, b, is_whole),
     )
-
-
-def as_json(comparison: Comparison) -> dict[str, Any]:
-    """The comparison as plain values, in the order of its fields."""
-    return asdict(comparison)
 
 
 def page(comparison: Comparison) -> str:

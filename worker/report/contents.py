@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from worker.report.contents_people import Agreement, Annotator, Confusions, Disputed
+from worker.report.contents_progress import Changes, Forecast, Point
 
 if TYPE_CHECKING:
     from worker.evaluator.experiments import PredictorExperiment
@@ -25,34 +26,6 @@ class Interval:
     mean: float
     low: float
     high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """What it would take at the present pace; None where it cannot be said.
-
-    labels_low to labels_high: in which the number will probably lie (it did in two thirds of
-    simulated assessments).
-    """
-
-    labels_more: int | None
-    at: str | None  # ISO 8601, UTC
-    pace_per_hour: float | None
-    text: str
-    labels_low: int | None = None
-    labels_high: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """Where the assessment stood after its first `labels` labels.
-
-    reached: what the rule asks about: a confidence, or for `estimate` the error or width.
-    """
-
-    labels: int
-    reached: float | None
-    finding: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,26 +137,6 @@ class Confusion:
     mean: tuple[tuple[float | None, ...], ...]
     low: tuple[tuple[float | None, ...], ...]
     high: tuple[tuple[float | None, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """A group whose posterior mean moved since the last report."""
-
-    name: str
-    was: float
-    now: float
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What is new since the report before."""
-
-    made_at: str  # of the report before
-    labels: int  # new ones; negative if more were deleted than given
-    confidence_was: float | None
-    text_was: str
-    moved: tuple[Moved, ...]  # the most first
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,19 +8,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-import numpy as np
-from numpy.typing import NDArray
-
 from connector.settings import people_url
 from worker.assessment import Assessment
-from worker.core.posterior.belief import Belief, group_share, group_size
-from worker.core.posterior.confusion import confusion_mean
-from worker.core.posterior.entries import confusion_interval
-from worker.core.posterior.mixing import mixed
-from worker.core.stopping.verdict import Verdict
+from worker.core.posterior.belief import Belief
 from worker.findings.changing import continuation
 from worker.findings.decision import question_of, rule_of, versions
-from worker.findings.evidence import among_rows, group_rows, overall, pair_rows, rounded
+from worker.findings.evidence import among_rows, group_rows, overall, pair_rows
 from worker.findings.model_comparison import models_of
 from worker.findings.ranks import group_ranks
 from worker.findings.wording import finding, guarantee_means, headline
@@ -29,7 +22,9 @@ from worker.metrics import WORDS
 from worker.plan import Plan
 from worker.report import contents
 from worker.report.contents_people import Agreement, Annotator
+from worker.report.contents_progress import Forecast
 from worker.report.families import families
+from worker.report.groups import boundary_of, confusion_of, groups_of, pair_of
 from worker.report.people import annotators, called, items, label_times, rejected
 from worker.report.progress import changes, forecast, progress, to_be_had
 from worker.report.reliability import reliability
@@ -72,7 +67,7 @@ def gather(
     if not is_stopped and verdict.reason == "open":
         ahead = forecast(work, belief, verdict, left, label_times(records), now)
     found, in_all = group_ranks(belief), overall(work, belief)
-    groups = _groups(work, belief, group_rows(work, belief, state, found), verdict)
+    groups = groups_of(work, belief, group_rows(work, belief, state, found), verdict)
     said = finding(work, belief, verdict)
     among, listed, of_models = among_rows(work, belief, state)
     now_said = headline(work, belief, verdict, among)
@@ -121,12 +116,12 @@ def gather(
         progress_is_share=work.rule.confidence is not None,
         groups=groups,
         overall=None if in_all is None else contents.Interval(*map(_digits, in_all)),
-        boundary=None if work.several is not None else _boundary(groups, verdict),
+        boundary=None if work.several is not None else boundary_of(groups, verdict),
         epsilon=work.question.epsilon if work.question.task == "compare" else None,
-        pairs=tuple(_pair(pair) for pair in pairs[:N_PAIRS]),
+        pairs=tuple(pair_of(pair) for pair in pairs[:N_PAIRS]),
         n_pairs=len(pairs),
         reliability=curve,
-        confusion=_confusion(work, belief),
+        confusion=confusion_of(work, belief),
         changes=changes(previous, verdict.labels, groups) if previous else None,
         annotators=people,
         items=fates,
@@ -156,7 +151,7 @@ def gather(
 def _text(
     stop: Mapping[str, Any] | None,
     now: str,
-    ahead: contents.Forecast | None,
+    ahead: Forecast | None,
     decisions: Sequence[Mapping[str, Any]],
 ) -> str:
     """The published stop (with what later labels made of it), or where things stand."""
@@ -170,66 +165,11 @@ def _text(
     return f"{stop['text']} {latest['text']}"
 
 
-def _groups(
-    work: Assessment, belief: Belief, rows: Sequence[Mapping[str, Any]], verdict: Verdict
-) -> tuple[contents.Group, ...]:
-    share = group_share(belief)
-    numbers = (
-        "labelled", "right", "mean", "low", "high",
-        "p_lowest", "p_highest", "rank", "rank_low", "rank_high",
-    )  # fmt: skip
-    return tuple(
-        contents.Group(
-            name=row["group"],
-            size=row["size"],
-            share=round(float(share[g]), 6),
-            is_chosen=g in verdict.chosen,
-            band_low=row.get("band_low"),
-            band_high=row.get("band_high"),
-            **{key: row[key] for key in numbers},
-        )
-        for g, row in enumerate(rows)
-    )
-
-
 def _parents_are(plan: Plan) -> str:
     factor = plan.pool.parent_factor
     if factor is None:
         return plan.pool.site or ""
     return "superclass" if factor.kind == "superclass" else factor.column
-
-
-def _boundary(groups: Sequence[contents.Group], verdict: Verdict) -> float | None:
-    """Half-way between the means of the last group that is chosen and the first that is not."""
-    m = len(verdict.chosen)
-    if not 0 < m < len(verdict.ranking):
-        return None
-    at_the_cut = [groups[g].mean for g in verdict.ranking[m - 1 : m + 1]]
-    means = [mean for mean in at_the_cut if mean is not None]  # all: empty groups are not ranked
-    return round(sum(means) / len(means), 6)
-
-
-def _pair(row: Mapping[str, Any]) -> contents.Pair:
-    first, second = row["groups"]
-    below, within, above = (probability(row[key]) for key in ("below", "within", "above"))
-    return contents.Pair(first, second, below, within, above, row["region"])
-
-
-def _confusion(work: Assessment, belief: Belief) -> contents.Confusion | None:
-    if belief.metric.kind != "confusion":
-        return None
-    means = mixed(belief, confusion_mean)
-    low, high = np.moveaxis(confusion_interval(belief), 2, 0)
-    n_classes = len(work.pool.classes)
-
-    def by_class(shares: NDArray[np.float64]) -> tuple[tuple[float | None, ...], ...]:
-        # the first column is that of the right answers; the kinds of errors follow by class
-        every = shares[:, 1 : 1 + n_classes].copy()
-        np.fill_diagonal(every, shares[:, 0])
-        every[group_size(belief) == 0] = np.nan
-        return tuple(tuple(rounded(x) for x in row) for row in every)
-
-    return contents.Confusion(work.pool.classes, by_class(means), by_class(low), by_class(high))
 
 
 def _judged(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from worker.formats import sentence
 from worker.report.contents import Report
 from worker.report.pictures import against_scores
 from worker.report.pictures_svg import Picture
-from worker.report.tables import Column, Table, sentence
+from worker.report.tables import Column, Table
 
 
 @dataclass(frozen=True, slots=True)

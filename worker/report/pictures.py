@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from worker.formats import count, error, percent, share, value
 from worker.report import pictures_svg as on
-from worker.report.contents import Bin, Point, Reliability, Report
+from worker.report.contents import Bin, Reliability, Report
+from worker.report.contents_progress import Point
 from worker.report.pictures_svg import Picture
 
 MOST_PAIRS = 30

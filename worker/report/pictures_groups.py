@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from worker.formats import count, share, value
+from worker.formats import count, sentence, share, value
 from worker.metrics import RANGES
 from worker.report import pictures_svg as on
 from worker.report.contents import Group, Report
@@ -78,7 +78,7 @@ def forest(report: Report) -> Picture:
         f"from the {report.which or 'lowest'} mean. {_extremes(groups)}"
         + (f" Marked as the answer: {', '.join(chosen[:5])}." if chosen else "")
     )
-    return on.printed(sheet, "forest", f"{_sentence(report.metric_name)} of each group", alt)
+    return on.printed(sheet, "forest", f"{sentence(report.metric_name)} of each group", alt)
 
 
 def labels_per_group(report: Report) -> Picture:
@@ -247,7 +247,3 @@ def _told(group: Group) -> str:
     numbers = (group.mean, group.low, group.high)
     mean, low, high = ("–" if x is None else value(x) for x in numbers)
     return f"{mean} ({low} to {high})"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -12,6 +12,7 @@ from worker.report.contents import Report
 from worker.report.contents_people import Mistake, OwnConfusion
 from worker.report.pictures_svg import Picture
 from worker.report.tables_people import has_matrices
+from worker.report.text_width import columns, shortened
 
 _WIDTH, _TOP = 250.0, 8.0
 _LEVELS = 12
@@ -74,7 +75,7 @@ def _heat_map(name: str, classes: tuple[str, ...], one: OwnConfusion) -> Picture
 
 
 def _room(names: tuple[str, ...]) -> float:
-    longest = max(on.columns(on.shortened(name, _LETTERS)) for name in names)
+    longest = max(columns(shortened(name, _LETTERS)) for name in names)
     return 12 + 6.6 * max(longest, 3)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import html
 import io
 import re
-import unicodedata
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
@@ -24,6 +23,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from worker.formats import NOTHING, count, plain
+from worker.report.text_width import columns, shortened
 
 Floats = NDArray[np.float64]
 
@@ -208,21 +208,6 @@ def _told(text: str, most: int) -> str:
     cut = shortened(text, most)
     whole = "" if cut == text else f"<title>{html.escape(text)}</title>"
     return html.escape(cut) + whole
-
-
-def shortened(text: str, most: int) -> str:
-    """At most so many columns, where wide letters take two."""
-    text = " ".join(text[: 20 * most].split())
-    if columns(text) <= most:
-        return text
-    while columns(text) > most - 1:
-        text = text[:-1]
-    return text.rstrip() + "…"
-
-
-def columns(text: str) -> int:
-    """How wide a text is, in narrow letters."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _simplified(svg: str, name: str) -> str:

@@ -21,7 +21,8 @@ from worker.core.stopping.schedule import POINTS
 from worker.core.stopping.verdict import Verdict
 from worker.findings.wording import finding
 from worker.formats import probability
-from worker.report.contents import Changes, Forecast, Group, Moved, Point
+from worker.report.contents import Group
+from worker.report.contents_progress import Changes, Forecast, Moved, Point
 from worker.store import State
 
 N_POINTS = 16

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from worker.formats import found, plain, shown
+from worker.formats import found, plain, sentence, shown
 from worker.report.contents import Report
 from worker.report.pictures_groups import sorted_groups
 
@@ -220,8 +220,3 @@ def rejected_table(report: Report) -> Table:
 
 def _count(things: Sequence[object]) -> list[tuple[int, ...]]:
     return [(n,) for n in range(len(things))]
-
-
-def sentence(text: str) -> str:
-    """The text with a capital."""
-    return text[:1].upper() + text[1:]

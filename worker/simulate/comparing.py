@@ -9,7 +9,8 @@ import numpy as np
 from scipy import stats
 
 from worker.simulate.cases import Case
-from worker.simulate.measuring import Measures, Run, log_steps
+from worker.simulate.measuring import Measures, Run
+from worker.simulate.schedule import log_steps
 
 _MOST_POINTS = 200  # of a curve
 _BAND = 1.959964  # standard errors: 95%

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -21,12 +20,12 @@ from worker.core.stopping.refuting import is_far_from_holding
 from worker.core.stopping.schedule import is_look, n_looks_before, stage
 from worker.core.stopping.verdict import Reason
 from worker.metrics import METRICS
-from worker.simulate.against_truth import Found, held
+from worker.simulate.against_truth import held
 from worker.simulate.findings import is_right, pooled_error, rms_error
+from worker.simulate.found import Found
+from worker.simulate.schedule import log_steps, looks
 
 Floats = NDArray[np.float64]
-
-LOG_STEP = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +90,6 @@ def as_run(values: dict[str, Any]) -> Run:
     held = tuple(map(tuple, values["held"]))
     made = {"stop": Stop(**stop) if stop is not None else None, "held": held}
     return Run(**(values | curves | made))
-
-
-def log_steps(until: int) -> list[int]:
-    """The label counts at which the ranking is looked at: every tenth, and the last."""
-    return [*range(LOG_STEP, until, LOG_STEP), until]
-
-
-def looks(until: int, budget: int | None) -> Iterator[int]:
-    """The label counts at which the stop rule is asked: every one up to 100, then 2% apart.
-
-    Live it is asked every turn; a rule costs more than a label, and asked 2% later it stops at most
-    2% later.
-    """
-    n = 1
-    while n < until:
-        yield n
-        step = n + max(1, n // 50)
-        n = budget if budget is not None and n < budget < step else step
-    yield until
 
 
 def only_set(truth: Floats, question: Question) -> NDArray[np.bool_] | None:

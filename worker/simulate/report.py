@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from worker.simulate.cases import Case
 from worker.simulate.comparing import curve, paired_tests
-from worker.simulate.measuring import Measures, Run, Stop, log_steps
+from worker.simulate.measuring import Measures, Run, Stop
+from worker.simulate.schedule import log_steps
 
 Floats = NDArray[np.float64]
 

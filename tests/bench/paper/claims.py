@@ -23,8 +23,8 @@ from worker.core.stopping.refuting import is_far_from_holding
 from worker.core.stopping.schedule import is_look
 from worker.simulate.cases import Asked, Case
 from worker.simulate.findings import is_right
-from worker.simulate.measuring import looks
 from worker.simulate.replay import labels
+from worker.simulate.schedule import looks
 from worker.simulate.truths import all_labelled, drawn_from, true_values
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)

@@ -18,7 +18,7 @@ from worker.core.stopping.schedule import is_refit
 from worker.core.strategies import NothingLeft
 from worker.simulate.cases import Asked, Case
 from worker.simulate.findings import is_right
-from worker.simulate.measuring import looks
+from worker.simulate.schedule import looks
 from worker.simulate.truths import true_values
 
 Delay = Literal["late", "slow when wrong", "some wrong ones skipped"]

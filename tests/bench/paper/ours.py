@@ -25,8 +25,8 @@ from tests.bench.paper.data import load
 from worker.core.questions.ranking import ranking
 from worker.core.questions.reciprocal_rank import mrr
 from worker.simulate.cases import Asked, Case
-from worker.simulate.measuring import LOG_STEP, log_steps
 from worker.simulate.replay import labels
+from worker.simulate.schedule import LOG_STEP, log_steps
 from worker.simulate.spread import here
 from worker.simulate.truths import true_values
 

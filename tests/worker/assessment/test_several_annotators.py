@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.promises.world import CLASSES, N_ITEMS, small_assessment
+from tests.promises.small import CLASSES, N_ITEMS, small_assessment
 from worker.assessment import Assessment
 from worker.assessment.queueing import answered_enough, n_missing, pending_cells, unclaimed_cells
 from worker.core.posterior.belief import group_labelled

@@ -3,52 +3,13 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from tests.promises.world import CLASSES, small_assessment
-from worker.cli.main import cli
-from worker.service.context import Context
-from worker.service.embedded import server
-from worker.store.settings import Settings
+from tests.worker.cli.commands import CSV, PLAN, failed
 
 DIGITS = Path(__file__).parents[3] / "samples" / "digits"
-CSV = "item_id,predicted,score,text\n" + "".join(
-    f"i{n},{'ab'[n % 2]},0.{5 + n % 5},text {n}\n" for n in range(12)
-)
-PLAN = """\
-assessment: mine
-pool: {predictions: p.csv, predicted: predicted, score: score, data: {text: text}}
-question: {task: identify}
-"""
-
-
-@pytest.fixture
-def assay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Run the command in an empty folder, on a server of its own, without Label Studio."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
-    for name in ("REDIS_URL", "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY", "ASSAY_STATE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    (tmp_path / "p.csv").write_text(CSV)
-    (tmp_path / "plan.yaml").write_text(PLAN)
-
-    def run(*arguments: str) -> Result:
-        return CliRunner().invoke(cli, list(arguments))
-
-    return run
-
-
-def failed(result: Result) -> str:
-    """The message of a command that failed as it should: one sentence, no traceback."""
-    assert result.exit_code == 1, result.output
-    assert "Traceback" not in result.output
-    assert result.stderr.startswith("Error: ")
-    return result.stderr
 
 
 def test_the_help_names_every_command(assay):
@@ -249,64 +210,3 @@ def test_a_real_process_prints_its_message_apart_and_ends_with_1(assay, tmp_path
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("Error: nowhere.yaml: ")
     assert len(ended.stderr.splitlines()) == 1
-
-
-@pytest.fixture
-def begun(tmp_path: Path) -> Iterator[str]:
-    """The id of an assessment that runs on the server of the command's home."""
-    home = tmp_path / "home"
-    _, header = small_assessment(tmp_path / "small", "{budget: 12}")
-    with server(home, None) as url:
-        context = Context(Settings(home, None, None), url)
-        context.ledger(header.assessment).begin(header)
-        context.enter(header.assessment)
-        yield header.assessment
-        context.close()
-
-
-def test_every_step_of_a_life_prints_one_document_for_scripts(assay, begun):
-    def printed(command: str, *options: str) -> dict[str, Any]:
-        result = assay(command, begun, "--json", *options)
-        assert result.exit_code == 0, result.output
-        value: dict[str, Any] = json.loads(result.stdout)
-        return value
-
-    assert printed("status")["status"] == "running"
-    assert printed("pause")["status"] == "paused"
-    assert printed("resume", "--more", "3")["status"] == "running"
-    assert printed("stop")["status"] == "stopped"
-    assert printed("status")["decision"]["reason"] == "by hand"
-    assert printed("export")["decisions"][0]["reason"] == "by hand"
-    (listed,) = json.loads(assay("status", "--json").stdout)
-    assert listed["assessment"] == begun
-
-
-def test_status_for_people_puts_the_answer_first_and_the_groups_below(assay, begun):
-    text = assay("status", begun).stdout
-    assert text.startswith("Not yet: at present ")
-    assert f"{begun} is running: 0 labels by 0 annotators" in text
-    for name in CLASSES:
-        assert f"\n{name} " in text
-    assert assay("status").stdout.startswith(f"{begun} (running): Not yet")
-
-
-def test_an_export_to_a_file_is_what_would_be_printed(assay, begun, tmp_path):
-    told = assay("export", begun, "--to", "kept.json", "--json")
-    answer = json.loads(told.stdout)
-    assert (answer["file"], Path(answer["pool"]).suffix) == ("kept.json", ".arrow")
-    kept = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
-    assert kept == json.loads(assay("export", begun).stdout)
-    assert (kept["header"]["assessment"], kept["records"]) == (begun, [])
-
-
-def test_the_wrong_moment_is_one_message(assay, begun):
-    assert f"{begun} is running" in failed(assay("resume", begun))
-
-
-def test_an_unknown_assessment_is_answered_with_those_that_there_are(assay, begun):
-    assert f"'nobody' here; there is: {begun}." in failed(assay("status", "nobody"))
-
-
-def test_a_replay_without_label_studio_is_one_message(assay, begun, monkeypatch):
-    monkeypatch.setenv("LABEL_STUDIO_API_KEY", "0123456789abcdef")
-    assert "http://fake did not answer" in failed(assay("replay", begun, "--json"))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.promises.world import small_assessment
+from tests.promises.small import small_assessment
 from worker.service.context import Context
 from worker.service.embedded import server
 from worker.service.server import connect

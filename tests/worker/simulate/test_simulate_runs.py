@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, at_work, write_plan
 from worker.assessment import Assessment
-from worker.simulate.measuring import Measures, Run, as_run, log_steps, looks
+from worker.simulate.measuring import Measures, Run, as_run
 from worker.simulate.replay import labels, replay, run_seed, shuffled
+from worker.simulate.schedule import log_steps, looks
 from worker.simulate.truths import cell_of_rows, true_values
 
 

@@ -10,16 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.promises.world import (
-    CLASSES,
-    Step,
-    World,
-    histories,
-    live_through,
-    predicted,
-    shown,
-    small_assessment,
-)
+from tests.promises.small import CLASSES, predicted, shown, small_assessment
+from tests.promises.world import Step, World, histories, live_through
 from tests.scale.roomy import roomy
 from worker.assessment import Assessment
 from worker.setup.replaying import replay, unrepeated_choices

@@ -7,7 +7,7 @@ import pytest
 
 from connector.desk import WRITE_TIMEOUT_S
 from connector.ranking import RANKING_S
-from tests.promises.world import small_assessment
+from tests.promises.small import small_assessment
 from worker.assessment.queueing import ACTIVE_US, QUEUES_OF_LATE, n_active, n_missing, n_waiting
 from worker.store import State, Unsettled
 from worker.turn.leasing import BEAT_S, LEASE_MS, STEP_S
