@@ -289,12 +289,6 @@ def test_the_whole_pool_is_told_by_an_estimate_or_once_all_is_known(
     assert ("Whole pool" in page(found)) == is_told
 
 
-@pytest.mark.parametrize(("n_labels", "is_told"), [(12, False), (N_ITEMS, True)])
-def test_the_mean_of_the_groups_eces_is_told_once_all_is_known(tmp_path, n_labels, is_told):
-    one = at_work(tmp_path, n_labels, question="{task: estimate, metric: ece}", stop="{rmse: 1e-9}")
-    assert (report_of(one).overall is not None) == is_told
-
-
 def test_the_overall_value_is_that_of_the_decision(tmp_path):
     one = at_work(tmp_path, 40, question="{task: estimate}", stop="{rmse: 0.001}")
     _, belief, _ = assess_now(one.work, one.ledger)

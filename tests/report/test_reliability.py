@@ -5,6 +5,7 @@ import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS
+from worker.findings.evidence import overall
 from worker.findings.item_classes import answered
 from worker.report.contents import Reliability
 from worker.report.reliability import against_scores, inner_bounds, reliability
@@ -99,3 +100,11 @@ def test_the_bins_are_the_plans_own_where_it_names_some(tmp_path):
 def test_it_is_the_same_for_the_same_tally(tmp_path):
     one = at_work(tmp_path, 30, **ESTIMATE)
     assert curve_of(one) == curve_of(one)
+
+
+@pytest.mark.parametrize(("n_labels", "is_told"), [(12, False), (N_ITEMS, True)])
+def test_the_mean_of_the_groups_eces_is_told_once_all_is_known(tmp_path, n_labels, is_told):
+    asked = {"question": "{task: estimate, metric: ece}", "stop": "{rmse: 1e-9}"}
+    one = at_work(tmp_path, n_labels, **asked)
+    _, belief, _ = assess_now(one.work, one.ledger)
+    assert (overall(one.work, belief) is not None) == is_told
