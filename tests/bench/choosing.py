@@ -2,7 +2,8 @@
 
 On the pools of the paper's tables. `ASSAY_BENCH_RUNS` asks for other than 40 runs,
 `ASSAY_BENCH_KINDS` for the rows whose name has this. Beside each row what an oracle needs that
-knows every stratum's accuracy (`tests.bench.oracle`).
+knows every stratum's accuracy (`tests.bench.oracle`), beside estimates what any choice could win
+(`tests.bench.limit`).
 """
 
 import os
@@ -13,21 +14,12 @@ import numpy as np
 from scipy import special, stats
 
 from tests.bench import rates
+from tests.bench.limit import ratios
 from tests.bench.measuring import line, say
-from tests.bench.oracle import (
-    Floats,
-    Ints,
-    Strata,
-    errors_at,
-    even_errors_at,
-    labels_to_rank,
-    labels_to_tell,
-)
+from tests.bench.oracle import Ints, Strata, labels_to_rank, labels_to_tell
 from tests.bench.paper.cases import SUPERCLASS, opened, planned
 from tests.bench.paper.data import Pool, load
 from worker.assessment import Assessment
-from worker.assessment.believing import scores
-from worker.core.prior.empirical import fit, prior_of
 from worker.simulate.cases import Asked, Case, prepare
 from worker.simulate.measuring import Run
 from worker.simulate.schedule import log_steps
@@ -40,6 +32,7 @@ BINS = "equal_mass_bin(10)"
 OTHERS = ("random", "thompson")
 CLASSES = "predicted_class"
 MRR = 0.99
+LIMITS = ("labels anywhere", "as many even as assay's")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +109,11 @@ def run() -> None:
     say(f"\nChoosing: {N_RUNS} runs, the same seeds and prior")
     found = [_estimated(row) for row in ESTIMATES if ONLY in row.name]
     if found:
-        for name, at in (("of the groups", 2), ("of the whole pool", 3)):
-            what = f"error {name}, labels laid by all that scores and groups tell, over even ones'"
-            line(what, f"{stats.gmean(np.concatenate([of[at] for of in found])):.2f}", "")
+        for at, what in enumerate(LIMITS, start=2):
+            of_all = np.concatenate([of[at] for of in found])
+            means = ", ".join(f"{mean:.2f}" for mean in stats.gmean(of_all))
+            line(f"limit, {what}, over even labels: groups, pool", means, "")
+            line("... the groups' largest", f"{of_all[:, 0].max():.2f}", "")
     for at, name in enumerate(OTHERS if found else ()):
         ratios, pools = (np.concatenate([of[kind][at] for of in found]) for kind in (0, 1))
         line(f"error over {name}'s: geometric mean", f"{stats.gmean(ratios):.2f}", "<= 0.85")
@@ -180,29 +175,10 @@ def _known(case: Case) -> tuple[Assessment, Strata, Ints]:
     return work, strata, np.bincount(cell[outcome == 0], minlength=pool.n_cells)
 
 
-def _spread_told(work: Assessment, right: Ints) -> Floats:
-    """(C,) variance of one outcome, by all that the scores and groups of a labelled pool tell.
-
-    By the prior that is fitted to every label, and each group's components, but not by what a
-    stratum's own items are, which nobody knows before they are labelled. A yardstick as well.
-    """
-    pool, of = work.pool, scores(work.pool)
-    wrong = pool.cell_size - right
-    found = fit(right, wrong, pool.cell_group, of)
-    alpha, beta, mixture = prior_of(found.mode, of, found.covariance)
-    told = special.betaln(alpha + right[:, None], beta + wrong[:, None])
-    told -= special.betaln(alpha, beta)
-    groups = np.unique(pool.cell_group, return_inverse=True)[1]
-    logs = np.log(mixture) + np.zeros((groups.max() + 1, mixture.size))
-    np.add.at(logs, groups, told)
-    rate = np.vecdot(special.softmax(logs, axis=1)[groups], alpha / (alpha + beta))
-    return (rate * (1 - rate))[pool.cell_size > 0]
-
-
 def _estimated(row: Row):
-    runs, work, strata, right = _runs(row, ("assay", *OTHERS), AT)
+    runs, work, _, right = _runs(row, ("assay", *OTHERS), AT)
     say(row.name)
-    found, told = [], _spread_told(work, right)
+    found = []
     for name in ("rmse", "pooled"):
         errors = [
             np.sqrt(np.mean([np.square(getattr(one, name)) for one in of], axis=0)) for of in runs
@@ -210,13 +186,11 @@ def _estimated(row: Row):
         for who, error in zip(("assay", *OTHERS), errors, strict=True):
             _line(f"{who}: {name} at {'/'.join(map(str, AT))}", error)
         found.append([errors[0] / other for other in errors[1:]])
-    for name, of in (("rmse", strata), ("pooled", strata.pooled())):
-        by_told, even = errors_at(of, AT, told), even_errors_at(of, AT)
-        _line(f"oracle: {name} at {'/'.join(map(str, AT))}", errors_at(of, AT))
-        _line(f"one that knows what scores and groups tell: {name}", by_told)
-        _line(f"its own with labels that lie as items do: {name}", even)
-        found.append(np.divide(by_told, even))
-    return found
+    limits = ratios(work.pool, right, AT)
+    for what, of in zip(LIMITS, limits, strict=True):
+        for name, column in zip(("groups", "pool"), of.T, strict=True):
+            _line(f"limit, {what}: {name}, over even labels", column)
+    return [*found, *limits]
 
 
 def _line(what: str, numbers: Sequence[float]) -> None:

@@ -5,7 +5,7 @@ labels alone (stratified estimates, finite pool). A yardstick, not a bound: a pr
 does better, and an oracle that knows a stratum of six items knows more than any score tells.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,13 +46,6 @@ class Strata:
         spread = np.maximum(spread, _LEAST) * n / np.maximum(n - 1, 1)
         return cls(group, n, spread, np.ones(n.size), value, items / items.sum())
 
-    def pooled(self) -> "Strata":
-        """The same strata of one group that is the whole pool."""
-        one = np.zeros_like(self.group)
-        return Strata(
-            one, self.size, self.spread, self.n, np.array([self.share @ self.value]), np.ones(1)
-        )
-
     def variances(self, n: Floats) -> Floats:
         """(C,) what each stratum adds to the variance of its group's estimate, with n labels."""
         left = 1 / np.minimum(n, self.size) - 1 / self.size
@@ -70,16 +63,12 @@ class Strata:
         return np.where(self.n < self.size, drop, -1.0)
 
 
-def errors_at(strata: Strata, at: tuple[int, ...], spread: Floats | None = None) -> list[float]:
+def errors_at(strata: Strata, at: tuple[int, ...]) -> list[float]:
     """Root mean squared errors of the groups' values, share-weighted, after so many labels.
 
     Neyman's allocation, of parts of labels, too.
-
-    Args:
-        spread: (C,) what is known of the strata's to lay out labels by; otherwise they are known.
     """
-    known = strata if spread is None else replace(strata, spread=spread)
-    weight = np.sqrt(strata.share[strata.group] * known.of_one())
+    weight = np.sqrt(strata.share[strata.group] * strata.of_one())
     return [_error(strata, _filled(weight, strata.size, labels)) for labels in at]
 
 
