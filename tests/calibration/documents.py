@@ -69,6 +69,12 @@ PARTS: dict[str, dict[str, Any]] = {
         "stop": "{rmse: 0.0001}",
         "by_probabilities": True,
     },
+    "rates": {
+        "question": "{task: estimate, metric: tpr, positive: cat}",
+        "groups": "region",
+        "stop": "{rmse: 0.0001}",
+        "by_probabilities": True,
+    },
     "tpr": {
         "question": "{task: identify, metric: tpr, positive: cat}",
         "groups": "region",
