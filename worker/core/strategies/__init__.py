@@ -1,6 +1,7 @@
 """Which cell's next item is worth a label.
 
-To add a strategy: write the function and add its line to `STRATEGIES`.
+To add a strategy: write the function, add its line to `STRATEGIES` and its name to `Strategy` in
+`worker/plan/model.py`.
 """
 
 from functools import partial
