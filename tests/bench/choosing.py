@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special, stats
 
 from tests.bench import rates
-from tests.bench.limit import ratios
+from tests.bench.limit import limit_of, ratios
 from tests.bench.measuring import line, say
 from tests.bench.oracle import Ints, Strata, labels_to_rank, labels_to_tell
 from tests.bench.paper.cases import SUPERCLASS, opened, planned
@@ -32,6 +32,7 @@ BINS = "equal_mass_bin(10)"
 OTHERS = ("random", "thompson")
 CLASSES = "predicted_class"
 MRR = 0.99
+SURE = 0.05  # that an answer is wrong
 LIMITS = ("labels anywhere", "as many even as assay's")
 
 
@@ -199,7 +200,7 @@ def _line(what: str, numbers: Sequence[float]) -> None:
 
 def _decided(row: Row) -> dict[str, float]:
     """Labels of `assay` over those of `thompson`; those to a right decision are means."""
-    runs, work, strata, _ = _runs(row, ("assay", "thompson"))
+    runs, work, strata, right = _runs(row, ("assay", "thompson"))
     say(row.name)
     steps, found = log_steps(row.until), dict[str, list[float]]()
     for name, of in zip(("assay", "thompson"), runs, strict=True):
@@ -212,6 +213,9 @@ def _decided(row: Row) -> dict[str, float]:
             text = f"{ranked:,}; {text}"
         line(f"... {name}: labels (to mean MRR > .99; to a right decision)", text, "")
     line("... oracle", f"{_oracle_of(work, strata):,}", "")
+    if work.question.task == "identify" and row.question.get("metric") is None:
+        limit = limit_of(work.pool, right).labels_to_rank(strata.value, work.question.top, SURE)
+        line("... limit: labels of one who knows the prior and every rate", f"{limit:,}", "")
     return {what: ours / theirs for what, (ours, theirs) in found.items()}
 
 
