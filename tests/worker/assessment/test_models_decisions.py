@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from worker.report.gathering import gather
 from worker.report.page import write_report
 from worker.setup.replaying import replay
 from worker.simulate.measuring import Measures
+from worker.simulate.replay import labels
 from worker.simulate.replay import replay as simulated
 from worker.simulate.truths import outcomes
 from worker.store import MemoryLedger
@@ -116,6 +118,17 @@ def test_the_worst_group_of_each_model_is_found_with_the_same_labels(tmp_path):
         report.text
     )
     assert re.search(r", each at least \d[\d.]*% sure; ", report.text)
+
+
+def test_live_and_simulated_choices_are_the_same(tmp_path):
+    truth = write_models(tmp_path, TWO)
+    more = {"queue": {"look_ahead": 1}, "stop": {"budget": 60}}
+    plan = plan_of(tmp_path, values_of(["old", "new"], {"task": "identify"}, **more))
+    work, _, ledger, _ = _labelled(tmp_path, plan, truth)
+    outcome = outcomes(work, read_truth(plan, work.pool, "truth"))
+    live = [choice["row"] for choice in ledger.choices()]
+    assert live == [revealed.row for revealed in islice(labels(work, outcome), len(live))]
+    assert len(live) == 60
 
 
 def test_a_queue_ahead_of_the_answers_is_chosen_again_alike(tmp_path):

@@ -1,5 +1,6 @@
 """Several models in one pool: what is counted of each, and what does not fit together."""
 
+import csv
 from itertools import pairwise
 
 import numpy as np
@@ -38,6 +39,24 @@ def test_every_label_says_of_every_model_whether_it_is_right(tmp_path, models):
         for k in range(len(CLASSES)):
             own = said[:, m] == k
             assert mean(part)[k] == pytest.approx(right[own].mean())
+
+
+def test_items_of_one_prediction_count_in_the_groups_that_a_column_puts_them_in(tmp_path):
+    write_models(tmp_path, TWO, n=300)
+    values = values_of(["old", "new"], {"task": "identify"})
+    values["pool"]["groups"] = ["region", "predicted_class"]
+    plan = plan_of(tmp_path, values)
+    pool = compile_pool(plan, tmp_path / "pools")
+    truth, work = read_truth(plan, pool, "truth"), assess(plan, pool)
+    with (tmp_path / "old.csv").open() as file:
+        region_of = {row["item_id"]: row["region"] for row in csv.DictReader(file)}
+    region = np.array([region_of[item] for item in pool.item_ids.to_pylist()])
+    said = pool.models.said[pool.predicted]
+    for m, part in enumerate(all_counted(work.several, outcomes(work, truth)).parts):
+        for g, name in enumerate(pool.models.own_names[m]):
+            of_region, of_class = name.split(" × ")
+            own = (region == of_region) & (said[:, m] == CLASSES.index(of_class))
+            assert mean(part)[g] == pytest.approx((said[:, m] == truth)[own].mean())
 
 
 @pytest.mark.parametrize("where", ["overall", "groups", "both"])
