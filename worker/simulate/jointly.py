@@ -12,11 +12,11 @@ from worker.assessment.several import Several
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.drawing import dirichlets
 from worker.core.posterior.views import NONE_RIGHT, plausible_shares
+from worker.core.prior.hyperparameters import WEAK, closeness
 from worker.core.stopping.schedule import is_refit, stage
 from worker.core.strategies import NothingLeft
 from worker.simulate.truths import Ints, Rng
 
-_STRENGTH = 8.0  # pseudo-counts of a made-up cell: how near it is to what the scores say
 _COMMON = 1.0  # standard deviation in logits of what is common to all cells
 
 
@@ -54,16 +54,22 @@ def jointly(
 def plausible_outcomes(several: Several, rng: Rng) -> Ints:
     """(N,) outcomes of a pool such as all models' scores together let expect, cell after cell.
 
-    How much better a model is than its scores say, and how often none is right, is drawn once for
-    all cells: a belief that took every cell for itself would be found out.
+    As the prior has it, how much better a model is than its scores say, and in each of its groups,
+    how often none is right, and how far cells scatter is drawn once for all cells: a belief that
+    took every cell for itself would be found out.
     """
-    layout = several.models.layout
+    layout, models = several.models.layout, several.models
     share = plausible_shares(layout)
-    better, none = rng.normal(0.0, _COMMON, layout.block.shape[1]), rng.normal(0.0, _COMMON)
-    share[:, NONE_RIGHT] *= np.exp(none)
-    for m, logit in enumerate(better.tolist()):
-        share[np.arange(len(share)), layout.right(m)] *= np.exp(logit)
-    share = dirichlets(_STRENGTH * share / share.sum(axis=1, keepdims=True), rng, 1)[0]
+    share[:, NONE_RIGHT] *= np.exp(rng.normal(0.0, _COMMON))
+    (log_s, of_s), (log_tau, of_tau) = WEAK[3], WEAK[4]
+    for m in range(layout.block.shape[1]):
+        apart = np.exp(rng.normal(log_tau, of_tau)) * rng.normal(size=len(models.own_names[m]))
+        effect = rng.normal(0.0, _COMMON) + apart[models.own[:, m]]
+        alike = (layout.block == layout.block[:, [m]]).sum(axis=1)  # the mean of those who agree
+        share[np.arange(len(share)), layout.right(m)] *= np.exp(effect / alike)
+    share /= share.sum(axis=1, keepdims=True)
+    strength = np.exp(rng.normal(log_s, of_s)) * closeness(np.clip(share.max(axis=1), 0.01, 0.99))
+    share = dirichlets(strength[:, None] * share, rng, 1)[0]
     upto = np.cumsum(share, axis=1)[:, :-1]
     cell = np.repeat(np.arange(layout.size.size), layout.size)
     outcome: Ints = (rng.random((cell.size, 1)) > upto[cell]).sum(axis=1)

@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 
 from tests.amount import IS_SHORT
+from tests.worker.assessment.models_pool import TWO, plan_of, values_of, write_models
 from tests.worker.simulate.simulated_pool import N_ITEMS, at_work, write_plan
-from worker.assessment import Assessment
+from worker.assessment import Assessment, assess
 from worker.assessment.believing import scores
 from worker.core.posterior.belief import group_share
 from worker.core.posterior.hypothetical import with_prior
@@ -18,7 +19,9 @@ from worker.core.posterior.summary import mean
 from worker.core.prior.empirical import prior_of
 from worker.core.prior.hyperparameters import Hyperparameters
 from worker.core.questions.question import Question
+from worker.pool import compile_pool
 from worker.simulate.findings import is_among, is_right, true_region
+from worker.simulate.jointly import plausible_outcomes
 from worker.simulate.measuring import Measures
 from worker.simulate.replay import labels, replay
 from worker.simulate.truths import cell_of_rows, drawn_from, plausible, true_values
@@ -185,3 +188,20 @@ def test_on_drawn_truths_claims_are_right_as_often_as_they_say(tmp_path):
 
     # 80% is claimed at least; it is looked at after every label, where a posterior stays true
     assert right >= stats.binom.ppf(1e-4, N_RUNS, 0.8)
+
+
+def test_models_are_made_up_better_in_some_of_their_groups(tmp_path):
+    """Once for all strata of a group: two halves of them say the same of it."""
+    write_models(tmp_path, TWO)
+    plan = plan_of(tmp_path, values_of(["old", "new"], {"task": "identify"}))
+    work = assess(plan, compile_pool(plan, tmp_path / "pools"))
+    layout, own = work.several.models.layout, work.several.models.own[:, 0]
+    cell = np.repeat(np.arange(layout.size.size), layout.size)
+    apart, rng = [], np.random.default_rng(2)
+    for _ in range(400):
+        is_right = plausible_outcomes(work.several, rng) == layout.right(0)[cell]
+        for half in (0, 1):
+            some = cell % 2 == half
+            right, all_ = (np.bincount(own[cell[some]], of) for of in (is_right[some], None))
+            apart.append(right[0] / all_[0] - right[1] / all_[1])  # two groups of like scores
+    assert np.corrcoef(np.reshape(apart, (400, 2)).T)[0, 1] > 0.15
