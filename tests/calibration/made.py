@@ -95,7 +95,12 @@ class Made:
         apart = np.where(
             u < first_right, self.predicted, np.where(u < first_right + second_right, second, other)
         )
-        label = np.where(agrees, np.where(u < 0.9, self.predicted, other), apart)
+        rate = np.full(n, 0.9)
+        if self.kind == "d cells scatter":  # some seven times as far as the prior expects
+            place = np.quantile(self.score, np.arange(1, 8) / 8)
+            cell = self.predicted * 8 + np.searchsorted(place, self.score)
+            rate = rng.beta(7.2, 0.8, cell.max() + 1)[cell]
+        label = np.where(agrees, np.where(u < rate, self.predicted, other), apart)
         return Truth(label, (label == self.predicted).astype(np.float64))
 
 
@@ -158,6 +163,7 @@ TWO: dict[str, tuple[int, float, list[list[float]]]] = {
     "b four in a hundred": (10000, 0.04, [[0.55, 0.25]]),
     "e near the rope": (3000, 0.10, [[0.5, 0.38], [0.52, 0.33]]),
     "c like": (3000, 0.10, [[0.4, 0.4]]),
+    "d cells scatter": (3000, 0.10, [[0.4, 0.4]]),
 }
 
 

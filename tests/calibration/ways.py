@@ -185,7 +185,7 @@ WAYS = (
     Way(
         "worst of each model",
         {"question": IDENTIFY},
-        ("a model", "b ten points in a hundred", "c like"),
+        ("a model", "b ten points in a hundred", "c like", "d cells scatter"),
         n_models=2,
     ),
     Way(
