@@ -92,14 +92,18 @@ def test_one_pauses_resumes_and_stops_with_the_keyboard_alone(
     chromium: webdriver.Chrome, url: str, begun: Begun
 ) -> None:
     def press(wanted: str) -> None:
-        """Walk to an element with Tab, as somebody without a mouse does, and press Enter."""
+        """Walk to an element with Tab, as somebody without a mouse does, and press Enter.
+
+        Keys go to the page, whatever has the focus: an element may be another one by now.
+        """
+        keys = webdriver.ActionChains(chromium)
         for _ in range(40):
-            chromium.switch_to.active_element.send_keys(Keys.TAB)
+            keys.send_keys(Keys.TAB).perform()
             focused = chromium.execute_script(
                 "const e = document.activeElement; return e.id || e.parentElement.id"
             )
             if focused == wanted:
-                chromium.switch_to.active_element.send_keys(Keys.ENTER)
+                keys.send_keys(Keys.ENTER).perform()
                 return
         raise AssertionError(f"Tab never comes to {wanted}")
 
