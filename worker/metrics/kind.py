@@ -75,7 +75,7 @@ class MetricOfPlan:
     """One metric of the plan.
 
     meaning: what labels mean, given what is known of the pool's cells.
-    keys: of the question, that it has; other metrics may have them, too.
+    keys: of the question, that it alone has.
     mistakes: keys of the question and sentences, for what it cannot do.
     worst_is_highest: the worst groups have the highest values.
     best_is_open: of which group is the best of all, labels tell little: values end where no error

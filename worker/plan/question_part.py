@@ -23,12 +23,7 @@ Metric = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr"]
 Pairs = tuple[tuple[str, str], ...]
 
 DEFAULT_COST_RATIO = 10.0
-# Of each key that not all metrics have, which do.
-_METRICS_OF_KEY = {
-    key: [metric.name for metric in METRICS.values() if key in metric.keys]
-    for one in METRICS.values()
-    for key in one.keys
-}
+_METRIC_OF_KEY = {key: metric.name for metric in METRICS.values() for key in metric.keys}
 
 
 def _pairs(value: Any) -> Any:
@@ -195,9 +190,9 @@ class QuestionPlan(PlanPart):
 
     def _mistakes_of_the_metric(self) -> list[tuple[str, str]]:
         found = [
-            (key, f"only the metric {' or '.join(metrics)} has it; the metric is {self.metric}")
-            for key, metrics in _METRICS_OF_KEY.items()
-            if getattr(self, key) is not None and self.metric not in metrics
+            (key, f"only the metric {metric} has it; the metric is {self.metric}")
+            for key, metric in _METRIC_OF_KEY.items()
+            if getattr(self, key) is not None and self.metric != metric
         ]
         if found:
             return found
