@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,9 +17,10 @@ from hypothesis import strategies as st
 from tests.amount import IS_SHORT
 from tests.fuzz.mutations import anything, mutated
 from tests.fuzz.targets import ENDINGS, bounded, predictions
-from worker.errors import PredictionsError
+from worker.errors import AssayError, PredictionsError
 from worker.plan import Plan
 from worker.pool import compile_pool
+from worker.pool.tables import Wanted, column_names, pieces
 
 N = 150 if IS_SHORT else 800
 SEEDS = sorted((Path(__file__).parent / "seeds" / "predictions").iterdir())
@@ -85,3 +90,21 @@ def test_a_name_that_no_file_can_have_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(PredictionsError, match="cannot be read"):
         compile_pool(plan, tmp_path)
+
+
+@QUICK
+@given(at=st.integers(0, 10_000), put=st.binary(min_size=1, max_size=8))
+def test_a_damaged_workbook_is_read_or_told(at: int, put: bytes) -> None:
+    book = openpyxl.Workbook()
+    for row in (["item_id", "text", "said"], ["1", "a", "cat"], ["2", "b", "dog"]):
+        book.active.append(row)
+    content = io.BytesIO()
+    book.save(content)
+    whole = content.getvalue()
+    at %= len(whole)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.xlsx"
+        path.write_bytes(whole[:at] + put + whole[at + len(put) :])
+        with suppress(AssayError):
+            assert column_names(path)
+            assert sum(piece.num_rows for piece in pieces(path, Wanted(("item_id",)))) > 0

@@ -14,7 +14,7 @@ import click
 
 from connector.errors import ConnectorError
 from worker.cli import evaluate, life, processes, report, simulate
-from worker.cli.parts import JSON, PLAN, complain, context_here, quiet_if, show
+from worker.cli.parts import JSON, PLAN, ask, complain, context_here, quiet_if, show
 from worker.errors import AssayError
 from worker.service.logs import write_logs
 from worker.store.settings import read_settings
@@ -87,6 +87,8 @@ def init(
         raise click.UsageError("Name a file of PREDICTIONS, or a project with --project.")
     if plan.exists() and not force:
         raise AssayError(f"{plan} is there already; choose another with --plan, or say --force.")
+    if not plan.parent.is_dir():  # before anybody is asked anything
+        raise AssayError(f"{plan}: there is no folder {plan.parent}; make it, or name another.")
     if predictions is None:
         assert project is not None, "one of the two is there"
         text = draft_from_project(project)
@@ -98,6 +100,8 @@ def init(
             predicted=predicted,
             score=score,
             data=list(data) or None,
+            say=quiet_if(as_json),
+            ask=ask,
         )
     plan.write_text(text, encoding="utf-8")
     show({"plan": str(plan)}, as_json, f"Wrote {plan}. Read it, then: assay check {plan}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,6 +84,13 @@ def complain(text: str) -> None:
         logging.getLogger("worker").error("%s", text)
     else:
         click.echo(f"Error: {text}", err=True)
+
+
+def ask(question: str, choices: Sequence[str]) -> str | None:
+    """Let a person choose; None if nobody sits at a terminal, or there is no choice."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty() and choices):
+        return None
+    return str(click.prompt(question, type=click.Choice(list(choices)), err=True))
 
 
 def quiet_if(as_json: bool) -> Callable[[str], None]:

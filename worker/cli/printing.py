@@ -16,7 +16,7 @@ from worker.assessment.outcomes import outcomes
 from worker.assessment.several_opening import several
 from worker.cli.doctor import Finding
 from worker.findings.annotating import waiting_text
-from worker.findings.fates import given_up_text
+from worker.findings.fates import given_up_text, left_out_text
 from worker.findings.model_comparison import question_of_models
 from worker.formats import share
 from worker.metrics import WORDS
@@ -152,8 +152,9 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         "budget {}": stop.budget,
     }
     limited = "".join(f", {text.format(n)}" for text, n in limits.items() if n is not None)
+    left_out = f" ({told})" if (told := left_out_text(pool.dropped)) else ""
     return (
-        f"The plan of {plan.assessment} is fine: {pool.n_items:,} items in "
+        f"The plan of {plan.assessment} is fine: {pool.n_items:,} items{left_out} in "
         f"{n_groups:,} {'group' if n_groups == 1 else 'groups'} "
         f"({len(pool.classes):,} classes); the question is {question}"
         f"{f' ({named})' if named else ''}.\n"

@@ -16,8 +16,9 @@ from worker.evaluator.frequencies import Frequencies, from_counts, from_votes, r
 from worker.evaluator.scales import Scale
 from worker.nearest import did_you_mean, listed
 from worker.plan.pool_part import PoolPlan
-from worker.pool.checks import check_filled, check_probabilities, is_absent, refuse
+from worker.pool.checks import check_filled, check_probabilities, is_absent
 from worker.pool.class_names import class_names, without_shared_prefix
+from worker.pool.faults import Faults, refuse
 from worker.pool.predictions import probability_pieces
 from worker.pool.tables import Wanted, column_names, pieces
 
@@ -70,9 +71,11 @@ def read_predicted(pool: PoolPlan, path: Path, part: str | None = None) -> Predi
     columns = {name: table.column(name).combine_chunks() for name in dict.fromkeys(texts)}
     ids = columns[pool.id]
     _refuse_absent(path, pool.id, table)
+    faults = Faults(path)
     found, first_row = [], 1
     for rows in probability_pieces(pool.model_copy(update={"predictions": path})):
-        check_probabilities(path, rows, first_row)
+        check_probabilities(faults, rows, first_row)
+        faults.refuse()
         found.append(rows.astype(np.float64))
         first_row += rows.shape[0]
     values = np.concatenate(found)

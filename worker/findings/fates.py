@@ -7,6 +7,7 @@ allows; so it is with rejected annotations and rejected items.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from worker.assessment import Assessment
@@ -68,3 +69,10 @@ def given_up_text(given_up: dict[str, int]) -> str:
     """Such as "1 deleted item, 2 skipped items"; empty if there are none."""
     told = sorted(given_up.items())
     return ", ".join(f"{n:,} {state} item{'s' * (n != 1)}" for state, n in told)
+
+
+def left_out_text(dropped: Mapping[str, int]) -> str:
+    """Such as "5 rows left out: 2 empty, 3 duplicate"; empty if there are none."""
+    n = sum(dropped.values())
+    told = ", ".join(f"{rows:,} {why}" for why, rows in dropped.items())
+    return f"{n:,} row{'s' * (n != 1)} left out: {told}" if n else ""

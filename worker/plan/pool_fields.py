@@ -1,12 +1,15 @@
 """The kinds of values that only the plan's `pool` holds, each with what it may be."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from worker.plan.fields import Name, anywhere, name_or_names
 from worker.plan.group_spec import GroupBy, group_factor, group_factors
+
+# Rows that may be left out; nobody knows what rows with other faults mean.
+Droppable = Literal["empty", "nan", "duplicate"]
 
 RESERVED_KEY = "item_id"  # by this key our tasks are found again in Label Studio
 

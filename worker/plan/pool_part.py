@@ -10,6 +10,7 @@ from worker.plan.fields import FileAnywhere, Mistakes, Name, PlanPart, Whole
 from worker.plan.group_spec import GroupBy, group_factor, group_factors
 from worker.plan.pool_fields import (
     ClassNames,
+    Droppable,
     Groups,
     Parents,
     ProbabilityColumns,
@@ -36,7 +37,10 @@ class PoolPlan(PlanPart):
     """of a project: annotations that are there are `known` outcomes, or a `random` sample.
     Default: known."""
     id: Name = "item_id"
-    """the column that names each item."""
+    """the column that names each item; `row number`: each is called after its row, `row-1`, ..."""
+    drop: tuple[Droppable, ...] | None = OPTIONAL
+    """rows to leave out, and to count: `empty` (no id, group, prediction or content), `nan` (no
+    score), `duplicate` (the id of an earlier row). Default: none, such rows are mistakes."""
     probabilities: ProbabilityColumns = None
     """the columns of the classes' probabilities, or one list column."""
     predicted: Name | None = None

@@ -1,4 +1,4 @@
-"""Checks whether sites and parents of groups fit the rest of a plan."""
+"""Checks whether sites, rows left out and parents of groups fit the rest of a plan."""
 
 from worker.plan.pool_part import PoolPlan
 from worker.plan.prior_part import PriorPlan
@@ -23,10 +23,18 @@ def mistakes_of_structure(
             if is_other:
                 text = f"{key} cannot go with `{other}`; assess them one after the other"
                 found.append((place, text))
+    if pool.drop is not None and not may_drop(pool, question, has_models):
+        text = "rows are left out of the files of one model alone; without `models`, `pool.project`"
+        found.append(("pool.drop", f"{text} and the task evaluate"))
     if pool.sites is not None and question.task == "evaluate":
         text = "the task evaluate reads one file; join the files of the sites"
         found.append(("pool.predictions", text))
     return found
+
+
+def may_drop(pool: PoolPlan, question: QuestionPlan, has_models: bool) -> bool:
+    """Whether rows may be left out: not where several files speak of the same items."""
+    return not has_models and pool.project is None and question.task != "evaluate"
 
 
 def warnings_of_structure(pool: PoolPlan, question: QuestionPlan, prior: PriorPlan) -> list[str]:

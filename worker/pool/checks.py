@@ -1,7 +1,4 @@
-"""Checks on the values of a predictions file; each finding names the first rows and their number.
-
-Rows are counted from 1, as they stand in the file without its header.
-"""
+"""Checks on the values of a predictions file."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,83 +8,64 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from worker.errors import PredictionsError
+from worker.pool.faults import Faults, refuse
 
 SUM_TOLERANCE = 1e-3
-_SHOWN = 5
 _DOUBLES_AT_ONCE = 1_000_000
 _STREAM = 64  # of the multipliers of hashes; any will do
 
 
-def rows_told(is_bad: NDArray[np.bool_], first_row: int = 1) -> str:
-    """Return "row 3" or "rows 3, 7, 9, 12, 20 and 34 more" for the true entries."""
-    bad = np.flatnonzero(is_bad)
-    shown = ", ".join(str(row + first_row) for row in bad[:_SHOWN])
-    more = f" and {bad.size - _SHOWN} more" if bad.size > _SHOWN else ""
-    return f"{'row' if bad.size == 1 else 'rows'} {shown}{more}"
+def check_probabilities(faults: Faults, rows: NDArray[np.floating], first_row: int) -> None:
+    """Find rows (n, K) that are no probabilities of K classes.
 
-
-def refuse(path: Path, is_bad: NDArray[np.bool_], text: str, first_row: int = 1) -> None:
-    """Raise a PredictionsError that names the true rows, if there are any."""
-    if is_bad.any():
-        raise PredictionsError(f"{path}: {text} in {rows_told(is_bad, first_row)}")
-
-
-def check_probabilities(path: Path, rows: NDArray[np.floating], first_row: int) -> None:
-    """Refuse rows (n, K) that are no probabilities of K classes.
-
-    Raises:
-        PredictionsError: a value that is missing, NaN, infinite or negative, or a row whose sum is
-            not 1 within 0.001.
+    A fault is a value that is missing, NaN, infinite or negative, or a row whose sum is not 1
+    within 0.001.
     """
+    is_known: NDArray[np.bool_] = np.ones(len(rows), dtype=bool)
     if not np.isfinite(rows).all():
-        refuse(path, _any_in_row(np.isnan(rows)), "a probability is missing or NaN", first_row)
-        refuse(path, _any_in_row(np.isinf(rows)), "a probability is infinite", first_row)
+        is_nan, is_inf = _any_in_row(np.isnan(rows)), _any_in_row(np.isinf(rows))
+        faults.add(is_nan, "a probability is missing or NaN", kind="nan", first_row=first_row)
+        faults.add(is_inf, "a probability is infinite", first_row=first_row)
+        is_known = ~(is_nan | is_inf)
     if (rows < 0).any():
-        refuse(path, _any_in_row(rows < 0), "a probability is negative", first_row)
-    sums = rows.sum(axis=1)
-    is_off = np.abs(sums - 1) > SUM_TOLERANCE
+        is_negative = is_known & _any_in_row(rows < 0)
+        faults.add(is_negative, "a probability is negative", first_row=first_row)
+        is_known &= ~is_negative
+    with np.errstate(invalid="ignore"):
+        sums = rows.sum(axis=1)
+        is_off = is_known & ~(np.abs(sums - 1) <= SUM_TOLERANCE)
     if is_off.any():
-        came = float(sums[is_off][0])
-        text = f"the probabilities do not sum to 1 within {SUM_TOLERANCE} (first sum: {came:.6g})"
-        refuse(path, is_off, text, first_row)
+        came = f" (first sum: {float(sums[is_off][0]):.6g})"
+        text = f"the probabilities do not sum to 1 within {SUM_TOLERANCE}"
+        faults.add(is_off, text, came, first_row=first_row)
 
 
 def _any_in_row(is_bad: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(is_bad.any(axis=1))
 
 
-def check_scores(path: Path, column: str, scores: NDArray[np.floating]) -> None:
-    """Refuse scores (n,) outside [0, 1], missing or NaN.
-
-    Raises:
-        PredictionsError: there are such scores.
-    """
-    refuse(path, np.isnan(scores), f"the score (column {column}) is missing or NaN")
+def check_scores(faults: Faults, column: str, scores: NDArray[np.floating]) -> None:
+    """Find scores (n,) outside [0, 1], missing or NaN."""
+    faults.add(np.isnan(scores), f"the score (column {column}) is missing or NaN", kind="nan")
     is_outside = (scores < 0) | (scores > 1)
     if is_outside.any():
-        came = float(scores[is_outside][0])
-        text = f"the score (column {column}) is not within 0 and 1 (first: {came:.6g})"
-        refuse(path, is_outside, text)
+        came = f" (first: {float(scores[is_outside][0]):.6g})"
+        faults.add(is_outside, f"the score (column {column}) is not within 0 and 1", came)
 
 
 def check_ids(
-    path: Path,
+    faults: Faults,
     column: str,
     ids: Callable[[], Iterable[pa.Array]],
     n: int,
     multipliers: NDArray[np.uint64] | None = None,
 ) -> None:
-    """Refuse ids that are missing, empty or not unique.
+    """Find ids that are missing or empty, and rows that repeat the id of an earlier one.
 
     Args:
         ids: gives them piece by piece, as often as it is called: once, unless two have one hash.
         n: how many there are.
         multipliers: of `id_hashes`.
-
-    Raises:
-        PredictionsError: there are such ids. Of ids that are double more than a million times, the
-            first million by their hashes are looked at.
     """
     absent, hashes = np.empty(n, dtype=bool), np.empty(n, dtype=np.uint64)
     n_before = 0
@@ -95,38 +73,37 @@ def check_ids(
         here = slice(n_before, n_before + len(piece))
         absent[here], hashes[here] = is_absent(piece), id_hashes(piece, multipliers)
         n_before += len(piece)
-    refuse(path, absent, f"the id (column {column}) is missing or empty")
+    faults.add(absent, f"the id (column {column}) is missing or empty", kind="empty")
     hashes.sort()
     doubled = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
     del hashes
     for start in range(0, doubled.size, _DOUBLES_AT_ONCE):
         some = doubled[start : start + _DOUBLES_AT_ONCE]
-        is_double, first = _doubles(ids, some, multipliers, n)
-        refuse(path, is_double, f"the id (column {column}) is not unique (first: {first!r})")
+        is_again, first = _repeated(ids, some, multipliers, n)
+        faults.add(is_again, f"the id (column {column}) is not unique", first, kind="duplicate")
 
 
-def _doubles(
+def _repeated(
     ids: Callable[[], Iterable[pa.Array]],
     hashes: NDArray[np.uint64],
     multipliers: NDArray[np.uint64] | None,
     n: int,
-) -> tuple[NDArray[np.bool_], str | None]:
-    """Compare the ids with these hashes themselves; return which rows (n,) have a double one."""
-    code_of: dict[str, int] = {}
-    rows, codes, n_before = [], [], 0
+) -> tuple[NDArray[np.bool_], str]:
+    """Compare the ids with these hashes themselves; return which rows (n,) repeat an earlier one.
+
+    And what the first of them repeats, in words. An id that is missing repeats none.
+    """
+    row_of: dict[str, int] = {}
+    is_again, told, n_before = np.zeros(n, dtype=bool), "", 0
     for piece in ids():
         found = np.flatnonzero(np.isin(id_hashes(piece, multipliers), hashes))
-        texts = piece.take(pa.array(found)).to_pylist()
-        rows.append(found + n_before)
-        codes.append(np.array([code_of.setdefault(text, len(code_of)) for text in texts], int))
+        rows = (found + n_before).tolist()
+        for row, text in zip(rows, piece.take(pa.array(found)).to_pylist(), strict=True):
+            if text is not None and text.strip() and row_of.setdefault(text, row) != row:
+                is_again[row] = True
+                told = told or f" (first: {text!r}, as in row {row_of[text] + 1})"
         n_before += len(piece)
-    code = np.concatenate(codes)
-    is_double = np.zeros(n, dtype=bool)
-    double_codes = (np.bincount(code) > 1)[code]
-    is_double[np.concatenate(rows)[double_codes]] = True
-    if not double_codes.any():
-        return is_double, None
-    return is_double, list(code_of)[code[double_codes][0]]
+    return is_again, told
 
 
 def id_hashes(ids: pa.Array, multipliers: NDArray[np.uint64] | None = None) -> NDArray[np.uint64]:

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from worker.errors import PoolChanged, PredictionsError
 from worker.metrics import METRICS
 from worker.plan import Plan
+from worker.plan.structure_fit import may_drop
 from worker.pool.class_names import class_names
 from worker.pool.costs import read_costs
+from worker.pool.faults import Faults
 from worker.pool.file import Pool
 from worker.pool.gold import read_gold
 from worker.pool.groups import cell_codes, group_codes, unit_codes
@@ -26,10 +28,11 @@ from worker.pool.opening import open_pool
 from worker.pool.ordering import counted, moved, places, summed, taken
 from worker.pool.parents import parents_of
 from worker.pool.predictions import Predictions, probability_pieces, read_predictions
+from worker.pool.prepared import n_dropped, prepared
 from worker.pool.progress import Progress
 from worker.pool.remote import localised
 from worker.pool.shown import Told, refuse_told
-from worker.pool.sites import joined_sites, named_by_site
+from worker.pool.sites import named_by_site
 from worker.pool.sources import hash_of, sources_of, stats_of
 from worker.pool.storing import OWN_COLUMNS, Arrays, write_pool
 from worker.pool.texts import Texts, in_order, n_blocks, room_told
@@ -65,14 +68,18 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
         except PoolChanged:
             path.unlink(missing_ok=True)
     progress = Progress(say)
-    asked, plan = plan.pool, plan.model_copy(update={"pool": joined_sites(plan.pool, folder)})
-    with room_told(folder), named_by_site(asked, folder), closing(Texts(folder)) as texts:
+    asked, plan = plan, plan.model_copy(update={"pool": prepared(plan.pool, folder)})
+    with room_told(folder), named_by_site(asked.pool, folder), closing(Texts(folder)) as texts:
+        may = may_drop(plan.pool, plan.question, plan.models is not None)
+        faults = Faults(plan.pool.predictions, may_drop=may)
         predictions = read_predictions(
             plan.pool,
             texts,
             keeps_probabilities=plan.question.task == "evaluate",
             tell=lambda n: progress.at(f"Read {n:,} rows of {plan.pool.predictions.name}"),
+            faults=faults,
         )
+        faults.refuse()
         several = None
         if plan.models is not None:
             said = read_models(plan, predictions)
@@ -82,9 +89,11 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
         else:
             _check_shown(plan, (predictions,))
         header, arrays, place = _compiled(plan, predictions, several)
-        if stats_of(plan) != before:
+        if dropped := n_dropped(plan.pool):
+            header["dropped"] = dropped
+        if stats_of(asked) != before:
             raise PredictionsError(
-                f"{plan.pool.predictions}: the file changed while it was read; try again once it "
+                f"{asked.pool.predictions}: the file changed while it was read; try again once it "
                 "is complete"
             )
         predicted = moved(predictions.predicted, place, np.int32)

@@ -5,7 +5,7 @@ the seeded random order. The file carries its own checksum, so that a copy can b
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,7 @@ class Pool:
     since: Since | None = None  # the assessment that this one continues
     models: Models | None = None  # of several: `predicted` is then the code of what they say
     parents: Parents | None = None  # what the groups lie within
+    dropped: Mapping[str, int] = field(default_factory=dict)  # rows that were left out, by why
 
     @property
     def n_items(self) -> int:

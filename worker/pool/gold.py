@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from worker.errors import PredictionsError
 from worker.nearest import did_you_mean, listed
 from worker.plan import Plan
-from worker.pool.checks import check_filled, check_ids, refuse
+from worker.pool.checks import check_filled, check_ids
+from worker.pool.faults import Faults, refuse
 from worker.pool.tables import Wanted, column_names, pieces
 
 _MOST = 10_000
@@ -56,7 +57,9 @@ def read_gold(
     columns = {name: table.column(name).cast(pa.large_string()).combine_chunks() for name in texts}
     if not table.num_rows or table.num_rows > _MOST:
         raise PredictionsError(f"{path}: came {table.num_rows} gold items, expected 1 to {_MOST:,}")
-    check_ids(path, pool.id, lambda: [columns[pool.id]], table.num_rows)
+    faults = Faults(path)
+    check_ids(faults, pool.id, lambda: [columns[pool.id]], table.num_rows)
+    faults.refuse()
     for name in (LABEL, *pool.data.values()):
         check_filled(path, "what gold items need", name, columns[name])
     codes = {name: code for code, name in enumerate(classes)}

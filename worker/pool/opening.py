@@ -134,4 +134,5 @@ def _pool(
         since=since_from(header),
         models=models_from(header),
         parents=parents_from(header),
+        dropped={str(kind): int(n) for kind, n in header.get("dropped", {}).items()},
     )

@@ -12,14 +12,9 @@ from numpy.typing import NDArray
 from worker.errors import PredictionsError
 from worker.nearest import listed
 from worker.plan.pool_part import PoolPlan
-from worker.pool.checks import (
-    check_ids,
-    check_probabilities,
-    check_scores,
-    is_absent,
-    refuse,
-)
+from worker.pool.checks import check_ids, check_probabilities, check_scores, is_absent
 from worker.pool.class_names import class_names
+from worker.pool.faults import Faults
 from worker.pool.ordering import Growing
 from worker.pool.storing import PROBABILITY, as_column
 from worker.pool.tables import Wanted, pieces
@@ -54,6 +49,7 @@ def read_predictions(
     texts: Texts,
     keeps_probabilities: bool = False,
     tell: Callable[[int], None] = lambda _: None,
+    faults: Faults | None = None,
 ) -> Predictions:
     """Read and check the predictions file that a plan names.
 
@@ -63,12 +59,14 @@ def read_predictions(
         texts: empty; takes the items' ids and what annotators see.
         keeps_probabilities: all probabilities are to stand beside them, in single precision.
         tell: is told now and then how many rows are read.
+        faults: takes what is wrong with the values; without it they are refused.
 
     Raises:
         PredictionsError: the file cannot be read, or its values are not what the plan says; the
-            message names the rows (counted from 1).
+            message names all faults with their rows (counted from 1).
     """
     path = pool.predictions
+    found = Faults(path) if faults is None else faults
     columns = {name: Coded() for name in pool.group_columns}
     predicted, scores = Growing(), Growing()
     said = Coded()  # predicted classes, as text
@@ -92,8 +90,8 @@ def read_predictions(
                 else np.full(piece.num_rows, np.nan, dtype=np.float32)
             )
         else:
-            rows = _probabilities(pool, piece, len(classes or ()), n_before + 1)
-            check_probabilities(path, rows, n_before + 1)
+            rows = _probabilities(pool, piece, len(classes or ()), found, n_before + 1)
+            check_probabilities(found, rows, n_before + 1)
             predicted.add(rows.argmax(axis=1).astype(np.int32))
             # a sum of 1.0005 is let pass, so a maximum may be above 1
             scores.add(np.minimum(rows.max(axis=1), 1))
@@ -105,16 +103,18 @@ def read_predictions(
     score = scores.taken()
     if pool.probabilities is None:
         if pool.score is not None:
-            check_scores(path, pool.score, score)
-        classes, of_items = _codes(path, str(pool.predicted), said, classes)
+            check_scores(found, pool.score, score)
+        classes, of_items = _codes(found, path, str(pool.predicted), said, classes)
     else:
         of_items = predicted.taken()
     assert classes is not None
-    check_ids(path, pool.id, texts.ids, texts.n_rows)
-    groups = {name: _filled(path, name, codes) for name, codes in columns.items()}
+    check_ids(found, pool.id, texts.ids, texts.n_rows)
+    groups = {name: _filled(found, name, codes) for name, codes in columns.items()}
     if pool.data:
         what = f"annotators would see nothing ({', '.join(pool.data.values())} empty)"
-        refuse(path, nothing.taken(), what)
+        found.add(nothing.taken(), what, kind="empty")
+    if faults is None:
+        found.refuse()
     return Predictions(path, classes, texts, of_items, score, groups)
 
 
@@ -148,10 +148,12 @@ def _absent(values: list[str], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
     return found
 
 
-def _filled(path: Path, column: str, coded: Coded) -> pa.DictionaryArray:
+def _filled(faults: Faults, column: str, coded: Coded) -> pa.DictionaryArray:
     values, codes = coded.taken()
-    refuse(path, _absent(values, codes), f"the group (column {column}) is missing or empty")
-    return pa.DictionaryArray.from_arrays(codes, pa.array(values, pa.large_string()))
+    text = f"the group (column {column}) is missing or empty"
+    faults.add(_absent(values, codes), text, kind="empty")
+    known = pa.array(codes, mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(known, pa.array(values, pa.large_string()))
 
 
 def _wanted(pool: PoolPlan) -> Wanted:
@@ -179,9 +181,10 @@ def probability_pieces(pool: PoolPlan) -> Iterator[NDArray[np.floating]]:
         numbers=() if isinstance(pool.probabilities, str) else pool.probabilities,
         numbers_list=pool.probabilities if isinstance(pool.probabilities, str) else None,
     )
-    first_row = 1
+    faults, first_row = Faults(pool.predictions), 1
     for piece in pieces(pool.predictions, wanted):
-        yield _probabilities(pool, piece, len(named), first_row)
+        yield _probabilities(pool, piece, len(named), faults, first_row)
+        faults.refuse()
         first_row += piece.num_rows
 
 
@@ -191,37 +194,44 @@ def _floats(array: pa.Array) -> NDArray[np.floating]:
 
 
 def _probabilities(
-    pool: PoolPlan, piece: pa.RecordBatch, n_classes: int, first_row: int
+    pool: PoolPlan, piece: pa.RecordBatch, n_classes: int, faults: Faults, first_row: int
 ) -> NDArray[np.floating]:
-    """Return the piece's probabilities, (n, K)."""
+    """Return the piece's probabilities, (n, K); where a list is no such row, equal ones."""
     if isinstance(pool.probabilities, tuple):
         return np.column_stack([_floats(piece.column(name)) for name in pool.probabilities])
     lists = piece.column(pool.probabilities)
-    length = _floats(pc.fill_null(pc.list_value_length(lists), 0))
+    is_other = _floats(pc.fill_null(pc.list_value_length(lists), 0)) != n_classes
     text = f"the list (column {pool.probabilities}) has not {n_classes} values, one for each class,"
-    refuse(pool.predictions, length != n_classes, text, first_row)
-    return _floats(lists.flatten()).reshape(-1, n_classes)
+    faults.add(is_other, text, first_row=first_row)
+    whole = lists.filter(pa.array(~is_other)) if is_other.any() else lists
+    given = _floats(whole.flatten()).reshape(-1, n_classes)
+    if not is_other.any():
+        return given
+    rows = np.full((piece.num_rows, n_classes), 1 / n_classes)
+    rows[~is_other] = given
+    return rows
 
 
 def _codes(
-    path: Path, column: str, said: Coded, classes: tuple[str, ...] | None
+    faults: Faults, path: Path, column: str, said: Coded, classes: tuple[str, ...] | None
 ) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     values, at = said.taken()
-    refuse(path, _absent(values, at), f"the prediction (column {column}) is missing or empty")
-    known = tuple(sorted(values)) if classes is None else classes
+    is_absent_ = _absent(values, at)
+    faults.add(is_absent_, f"the prediction (column {column}) is missing or empty", kind="empty")
+    named = sorted(value for value in values if value is not None and value.strip())
+    known = tuple(named) if classes is None else classes
     if len(known) < 2:
+        one = f"one class only ({known[0]})" if known else "no class"
         raise PredictionsError(
-            f"{path}: the column {column} holds one class only ({known[0]}), expected at least "
+            f"{path}: the column {column} holds {one}, expected at least "
             "two; if the classifier knows more, list them under `pool.classes`"
         )
     place = {name: index for index, name in enumerate(known)}
-    code_of = np.array([place.get(value, -1) for value in values], dtype=np.int32)
+    code_of = np.array([*(place.get(value, -1) for value in values), -1], dtype=np.int32)
     codes: NDArray[np.int32] = code_of[at]
-    if (codes < 0).any():
-        unknown = values[int(at[codes < 0][0])]
-        text = (
-            f"the prediction (column {column}) is not among the classes {listed(known)} "
-            f"(first: {unknown!r})"
-        )
-        refuse(path, codes < 0, text)
+    is_unknown = (codes < 0) & ~is_absent_
+    if is_unknown.any():
+        first = f" (first: {values[int(at[is_unknown][0])]!r})"
+        text = f"the prediction (column {column}) is not among the classes {listed(known)}"
+        faults.add(is_unknown, text, first)
     return known, codes

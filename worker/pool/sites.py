@@ -1,52 +1,21 @@
-"""Several sites' files of predictions, joined into one with a column that names the site."""
+"""Several sites' files of predictions: what they must have in common, and whose an error is."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from worker.errors import PredictionsError
 from worker.nearest import listed
 from worker.plan.pool_part import PoolPlan
 from worker.pool.checks import id_hashes
 from worker.pool.predictions import read_predictions
-from worker.pool.storing import sha256_of
-from worker.pool.tables import Wanted, column_names, first_rows, pieces
+from worker.pool.tables import ROW_NUMBER, Wanted, column_names, first_rows, pieces
 from worker.pool.texts import Texts
-
-
-def joined_sites(pool: PoolPlan, folder: Path) -> PoolPlan:
-    """Return the pool with one file of predictions, which is in `folder` afterwards.
-
-    A pool without sites is returned as it is. The same files and names give the same joined file,
-    which is used again. It has the columns that all files have, as text where they are no numbers.
-
-    Raises:
-        PredictionsError: a file cannot be read, lacks a column, has the sites' column already, or
-            an id is in two of them; names the files.
-    """
-    if pool.sites is None:
-        return pool
-    digest = hashlib.sha256(f"{pool.site}".encode())
-    for name, path in pool.sites.items():
-        try:
-            digest.update(f"\0{name}\0{sha256_of(path)}".encode())
-        except OSError as error:
-            raise PredictionsError(f"{path}: it cannot be read ({error.strerror})") from error
-    digest.update(repr((pool.id, pool.probabilities, pool.score)).encode())
-    joined = folder / "sources" / f"sites-{digest.hexdigest()[:32]}.parquet"
-    if not joined.exists():
-        wanted = _wanted(pool)
-        _check_ids(pool)
-        _write(pool, wanted, joined)
-    return pool.model_copy(update={"predictions": joined})
 
 
 @contextmanager
@@ -55,22 +24,28 @@ def named_by_site(pool: PoolPlan, folder: Path) -> Iterator[None]:
     try:
         yield
     except PredictionsError:
+        if pool.drop is not None:
+            raise  # each file was looked through before they were joined
         for path in (pool.sites or {}).values():
-            alone = {"sites": None, "site": None, "groups": _without_site(pool), "parents": None}
             with closing(Texts(folder)) as texts:
-                read_predictions(pool.model_copy(update={**alone, "predictions": path}), texts)
+                read_predictions(alone(pool, path), texts)
         raise
 
 
-def _without_site(pool: PoolPlan) -> tuple[str, ...] | str:
+def alone(pool: PoolPlan, path: Path) -> PoolPlan:
+    """Return the pool of one of its files; what is told by the site is left out."""
     kept = tuple(str(factor) for factor in pool.factors if factor.column != pool.site)
-    return kept or "predicted_class"
+    own = {"sites": None, "site": None, "parents": None, "groups": kept or "predicted_class"}
+    return pool.model_copy(update={"predictions": path, **(own if pool.sites else {})})
 
 
-def _wanted(pool: PoolPlan) -> Wanted:
-    """The columns of all files; those that the plan names must be in each."""
-    assert pool.sites is not None, "asked of a pool with sites"
-    first, *others = pool.sites.values()
+def columns_of_all(pool: PoolPlan, files: Sequence[Path]) -> Wanted:
+    """Return the columns that all files have, as text where they are no numbers.
+
+    Raises:
+        PredictionsError: a file lacks a column that the plan names, or has the sites' own.
+    """
+    first, *others = files
     common = column_names(first)
     for path in (first, *others):
         present = column_names(path)
@@ -79,11 +54,12 @@ def _wanted(pool: PoolPlan) -> Wanted:
                 f"{path}: it has a column {pool.site}, by which the sites go; call theirs another "
                 "in the plan: `pool: {site: ...}`"
             )
-        lacking = [name for name in _named(pool) if name not in present]
+        lacking = [name for name in _named(pool) if name not in (*present, ROW_NUMBER)]
         if lacking:
             raise PredictionsError(
-                f"{path}: no column {listed(lacking)}, which the plan names for all sites; its "
-                f"columns are {listed(present)}. Let the files of all sites have the same columns"
+                f"{path}: no column {listed(lacking)}, which the plan names; its columns are "
+                f"{listed(present)}. Correct the names under `pool`; the files of all sites must "
+                "have the same columns"
             )
         common = [name for name in common if name in present]
     listing = pool.probabilities if isinstance(pool.probabilities, str) else None
@@ -91,13 +67,13 @@ def _wanted(pool: PoolPlan) -> Wanted:
     numbers = (*shares, *((pool.score,) if pool.score is not None else ()))
     used = (*numbers, *((listing,) if listing is not None else ()))
     # what else there is may be the true classes, for a simulation
-    unnamed = (name for name in common if name not in used and _is_text(first, name))
+    kinds = first_rows(first, 1).schema
+    unnamed = (name for name in common if name not in used and _is_text(kinds.field(name).type))
     texts = dict.fromkeys((*(name for name in _named(pool) if name not in used), *unnamed))
     return Wanted(tuple(texts), numbers, listing)
 
 
-def _is_text(path: Path, column: str) -> bool:
-    kind = first_rows(path, 1).schema.field(column).type
+def _is_text(kind: pa.DataType) -> bool:
     is_other = pa.types.is_floating(kind) or pa.types.is_nested(kind) or pa.types.is_binary(kind)
     return not is_other
 
@@ -110,8 +86,12 @@ def _named(pool: PoolPlan) -> tuple[str, ...]:
     return tuple(dict.fromkeys((pool.id, *own, *shares, *one, *pool.data.values())))
 
 
-def _check_ids(pool: PoolPlan) -> None:
-    """Refuse an id of two sites; 64-bit hashes tell which are to be looked at."""
+def check_ids_of_sites(pool: PoolPlan) -> None:
+    """Refuse an id of two sites; 64-bit hashes tell which are to be looked at.
+
+    Raises:
+        PredictionsError: names both files and an id.
+    """
     assert pool.sites is not None, "asked of a pool with sites"
     seen: list[tuple[Path, pa.Array]] = []
     for path in pool.sites.values():
@@ -133,7 +113,7 @@ def _refuse_common(pool: PoolPlan, path: Path, other: Path, hashes: pa.ChunkedAr
             found |= set(ids.filter(is_one).to_pylist())
         return found
 
-    both = sorted(with_these(path) & with_these(other))
+    both = sorted(with_these(path) & with_these(other) - {""})
     if both:
         raise PredictionsError(
             f"{path}: {len(both):,} ids (column {pool.id}) are those of items in {other} too "
@@ -144,24 +124,3 @@ def _refuse_common(pool: PoolPlan, path: Path, other: Path, hashes: pa.ChunkedAr
 
 def _ids(path: Path, column: str) -> Iterator[pa.RecordBatch]:
     return pieces(path, Wanted((column,)))
-
-
-def _write(pool: PoolPlan, wanted: Wanted, joined: Path) -> None:
-    """Write the joined file whole or not at all."""
-    assert pool.sites is not None, "asked of a pool with sites"
-    joined.parent.mkdir(parents=True, exist_ok=True)
-    part = joined.with_name(f".{joined.name}.{os.getpid()}.part")
-    writer: pq.ParquetWriter | None = None
-    try:
-        for name, path in pool.sites.items():
-            for piece in pieces(path, wanted):
-                site = pa.array([name] * piece.num_rows, pa.string())
-                whole = piece.append_column(str(pool.site), site)
-                if writer is None:
-                    writer = pq.ParquetWriter(part, whole.schema)
-                writer.write_batch(whole.cast(writer.schema))
-        assert writer is not None, "every file has rows"
-        writer.close()
-        part.replace(joined)
-    finally:
-        part.unlink(missing_ok=True)

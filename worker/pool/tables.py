@@ -6,9 +6,10 @@ the file is told with its row. No more than a piece is in memory beside what the
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -18,15 +19,19 @@ from worker.errors import PredictionsError
 from worker.nearest import did_you_mean, listed
 from worker.pool.tables_coco import coco_columns, coco_first_rows, coco_pieces
 from worker.pool.tables_columns import converted, plain
-from worker.pool.tables_csv import delimiter_of, first_mistake_in_csv
+from worker.pool.tables_csv import delimiter_of, encoding_of, first_mistake_in_csv
+from worker.pool.tables_excel import excel_columns, excel_first_rows, excel_pieces
 from worker.pool.tables_folder import folder_batches, folder_columns, is_data_set, parquet_batches
 from worker.pool.tables_jsonl import jsonl_columns, jsonl_first_rows, jsonl_pieces
 from worker.pool.tables_text import text_columns, text_pieces
 
+# The column with the number of each row, which every file has: `row-1`, `row-2`, ...
+ROW_NUMBER = "row number"
+
 FLOATS_PER_PIECE = 4_000_000
 _SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
-    ".json": "coco", ".txt": "text",
+    ".json": "coco", ".txt": "text", ".xlsx": "excel",
 }  # fmt: skip
 ACCEPTED = (
     ".csv, .tsv, .jsonl, .ndjson, .json (COCO results), .txt (rows `true s_0 s_1 ...`), each of "
@@ -50,7 +55,7 @@ class Wanted:
 
 
 def kind_of(path: Path) -> str:
-    """Return csv, tsv, jsonl, parquet, coco or text, by the file's ending, or folder.
+    """Return csv, tsv, jsonl, parquet, coco, text or excel, by the file's ending, or folder.
 
     Raises:
         PredictionsError: another ending.
@@ -61,7 +66,7 @@ def kind_of(path: Path) -> str:
     is_packed = suffixes[-1:] == [".gz"]
     own = suffixes[:-1] if is_packed else suffixes
     kind = _SUFFIXES.get(own[-1]) if own else None
-    if kind is None or (is_packed and kind == "parquet"):
+    if kind is None or (is_packed and kind in ("parquet", "excel")):
         raise PredictionsError(f"{path}: came the ending of {path.name}, expected {ACCEPTED}")
     return kind
 
@@ -76,7 +81,7 @@ def column_names(path: Path) -> list[str]:
     with _told(path):
         if kind in _COLUMNS:
             return _COLUMNS[kind](path)
-        with pa.csv.open_csv(path, parse_options=_csv_format(path, kind)) as reader:
+        with _csv_reader(path, kind) as reader:
             return list(reader.schema.names)
 
 
@@ -88,10 +93,8 @@ def first_rows(path: Path, most: int) -> pa.Table:
     """
     kind = kind_of(path)
     with _told(path):
-        if kind == "jsonl":
-            return jsonl_first_rows(path, most)
-        if kind == "coco":
-            return coco_first_rows(path, most)
+        if kind in _FIRST_ROWS:
+            return _FIRST_ROWS[kind](path, most)
         if kind == "text":
             names = text_columns(path)
             return _first_batches(text_pieces(path, names[:2], names[3:], None), most)
@@ -99,7 +102,7 @@ def first_rows(path: Path, most: int) -> pa.Table:
             return _first_batches(folder_batches(path, None, most), most)
         if kind == "parquet":
             return _first_batches(parquet_batches(path, _COLUMNS[kind](path), most), most)
-        with pa.csv.open_csv(path, parse_options=_csv_format(path, kind)) as reader:
+        with _csv_reader(path, kind) as reader:
             batches = list(islice(reader, 1))
             return pa.Table.from_batches(batches, reader.schema).slice(0, most)
 
@@ -115,6 +118,10 @@ def pieces(path: Path, wanted: Wanted) -> Iterator[pa.RecordBatch]:
             column, or a value is not of the wanted kind.
     """
     present = column_names(path)
+    is_numbered = ROW_NUMBER in wanted.texts and ROW_NUMBER not in present
+    if is_numbered:
+        texts = tuple(name for name in wanted.texts if name != ROW_NUMBER)
+        wanted = replace(wanted, texts=texts or tuple(present[:1]))
     _require(path, wanted.columns, present)
     kind, n_rows = kind_of(path), 0
     with _told(path, wanted):
@@ -126,7 +133,11 @@ def pieces(path: Path, wanted: Wanted) -> Iterator[pa.RecordBatch]:
             found = _csv_pieces(path, kind, wanted)
         for piece in found:
             if piece.num_rows:
-                n_rows += piece.num_rows
+                rows = range(n_rows + 1, n_rows + piece.num_rows + 1)
+                n_rows = rows.stop - 1
+                if is_numbered:
+                    numbers = pa.array([f"row-{row}" for row in rows], pa.string())
+                    piece = piece.append_column(ROW_NUMBER, numbers)
                 yield piece
     if not n_rows:
         raise PredictionsError(f"{path}: it has columns but no rows; nothing can be assessed")
@@ -149,17 +160,22 @@ def _csv_format(path: Path, kind: str) -> pa.csv.ParseOptions:
     return pa.csv.ParseOptions(delimiter=delimiter_of(path, kind), newlines_in_values=True)
 
 
+def _csv_reader(path: Path, kind: str, convert: pa.csv.ConvertOptions | None = None) -> Any:
+    return pa.csv.open_csv(
+        path,
+        read_options=pa.csv.ReadOptions(block_size=8 << 20, encoding=encoding_of(path)),
+        parse_options=_csv_format(path, kind),
+        convert_options=convert,
+    )
+
+
 def _csv_pieces(path: Path, kind: str, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     as_text = (*wanted.texts, *((wanted.numbers_list,) if wanted.numbers_list else ()))
     types = dict.fromkeys(wanted.numbers, pa.float64()) | dict.fromkeys(as_text, pa.string())
-    with pa.csv.open_csv(
-        path,
-        read_options=pa.csv.ReadOptions(block_size=8 << 20),
-        parse_options=_csv_format(path, kind),
-        convert_options=pa.csv.ConvertOptions(
-            include_columns=list(wanted.columns), column_types=types, strings_can_be_null=False
-        ),
-    ) as reader:
+    convert = pa.csv.ConvertOptions(
+        include_columns=list(wanted.columns), column_types=types, strings_can_be_null=False
+    )
+    with _csv_reader(path, kind, convert) as reader:
         for piece in reader:
             yield converted(piece, wanted.texts, wanted.numbers, wanted.numbers_list)
 
@@ -190,13 +206,20 @@ _COLUMNS: dict[str, Callable[[Path], list[str]]] = {
     "jsonl": jsonl_columns,
     "coco": coco_columns,
     "text": text_columns,
+    "excel": excel_columns,
     "folder": folder_columns,
     "parquet": _parquet_columns,
+}
+_FIRST_ROWS: dict[str, Callable[[Path, int], pa.Table]] = {
+    "jsonl": jsonl_first_rows,
+    "coco": coco_first_rows,
+    "excel": excel_first_rows,
 }
 _PIECES: dict[str, Callable[..., Iterator[pa.RecordBatch]]] = {
     "jsonl": jsonl_pieces,
     "coco": coco_pieces,
     "text": text_pieces,
+    "excel": excel_pieces,
 }
 
 

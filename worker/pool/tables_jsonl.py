@@ -1,4 +1,7 @@
-"""Reads JSON Lines piece by piece: quickly where all rows are alike, one by one where not."""
+"""Reads JSON Lines piece by piece: quickly where all rows are alike, one by one where not.
+
+What stands in an object within a row is a column `outer.inner`.
+"""
 
 import io
 import json
@@ -54,7 +57,7 @@ def _first(path: Path, most: int) -> list[dict[str, Any]]:
     if not lines:
         raise PredictionsError("the file is empty")
     lines[0] = lines[0].removeprefix(_BOM)
-    return [_row(line, number) for number, line in enumerate(lines, start=1)]
+    return [_flat(_row(line, number)) for number, line in enumerate(lines, start=1)]
 
 
 def jsonl_pieces(
@@ -66,10 +69,11 @@ def jsonl_pieces(
         PredictionsError: a line is not a JSON object, or a value is not of its column's kind.
     """
     schema, n_before = _schema(texts, numbers, numbers_list), 0
+    is_nested = any("." in name for name in schema.names)
     with opened(path) as file:
         file.read(0 if file.peek(3)[:3] != _BOM else 3)
         while lines := file.readlines(BYTES_PER_PIECE):
-            piece = _quick(b"".join(lines), schema)
+            piece = None if is_nested else _quick(b"".join(lines), schema)
             if piece is None:
                 piece = _careful(lines, schema, n_before)
             n_before += piece.num_rows
@@ -118,7 +122,7 @@ def _careful(lines: Sequence[bytes], schema: pa.Schema, n_before: int) -> pa.Rec
     rows: list[dict[str, Any]] = []
     for line in lines:
         if line.strip():
-            rows.append(_row(line, n_before + len(rows) + 1))
+            rows.append(_flat(_row(line, n_before + len(rows) + 1)))
     return _typed(rows, schema, n_before)
 
 
@@ -148,6 +152,15 @@ def _row(line: bytes, number: int) -> dict[str, Any]:
     except RecursionError:
         raise PredictionsError(f"row {number} is nested too deeply; keep it flat") from None
     return row_of(row, number)
+
+
+def _flat(row: dict[str, Any], before: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in row.items():
+        found |= (
+            _flat(value, f"{before}{key}.") if isinstance(value, dict) else {before + key: value}
+        )
+    return found
 
 
 def row_of(row: object, number: int) -> dict[str, Any]:

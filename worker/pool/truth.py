@@ -15,9 +15,9 @@ from worker.plan.addresses import address
 from worker.pool.checks import check_filled, is_absent
 from worker.pool.class_names import class_names
 from worker.pool.file import Pool
+from worker.pool.prepared import prepared
 from worker.pool.remote import fetched, localised
-from worker.pool.sites import joined_sites
-from worker.pool.tables import Wanted, column_names, pieces
+from worker.pool.tables import ROW_NUMBER, Wanted, column_names, pieces
 
 
 def read_truth(plan: Plan, pool: Pool, column: str) -> NDArray[np.int64]:
@@ -71,8 +71,8 @@ def read_truth(plan: Plan, pool: Pool, column: str) -> NDArray[np.int64]:
 
 def _place(plan: Plan, pool: Pool, column: str) -> tuple[Path, str]:
     """The file with the true classes, and their column in it."""
-    path = joined_sites(plan.pool, pool.path.parent).predictions
-    present = column_names(path)
+    path = prepared(plan.pool, pool.path.parent).predictions
+    present = [*column_names(path), ROW_NUMBER]
     file, _, of_file = column.rpartition(":")
     if column not in present and file:
         path, column = Path(file).expanduser(), of_file

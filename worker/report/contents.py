@@ -230,6 +230,7 @@ class Report:
     parents_are: str = ""  # site, superclass, or the column's name
     apart: Apart | None = None
     then_and_now: Continuation | None = None  # beside the assessment that it continues
+    left_out: str = ""  # rows of the predictions that are not in the pool, by why
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from worker.core.posterior.belief import Belief
 from worker.findings.changing import continuation
 from worker.findings.decision import question_of, rule_of, versions
 from worker.findings.evidence import among_rows, group_rows, overall, pair_rows
+from worker.findings.fates import left_out_text
 from worker.findings.model_comparison import models_of
 from worker.findings.ranks import group_ranks
 from worker.findings.wording import finding, guarantee_means, headline
@@ -110,6 +111,7 @@ def gather(
         top=work.question.top,
         labels=verdict.labels,
         pool_items=work.pool.n_items,
+        left_out=left_out_text(work.pool.dropped),
         progress=tuple(progress(work, state.tally, verdict, said)),
         progress_name=progress_name(work),
         progress_target=work.rule.confidence or work.rule.target,

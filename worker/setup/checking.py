@@ -18,6 +18,9 @@ from worker.nearest import listed
 from worker.plan import Plan, load_plan
 from worker.pool import Pool, check_question, compile_pool
 from worker.pool.remote import localised
+from worker.pool.sources import prediction_files
+from worker.pool.tables import kind_of
+from worker.pool.tables_csv import letters_told
 from worker.service.context import Context
 from worker.setup.project_pool import ProjectPool, read_project, warnings_of
 from worker.setup.since import taken_over, with_earlier
@@ -75,6 +78,8 @@ def check_plan(
         from worker.evaluation.evaluating import check
 
         warnings += check(localised(plan, pools).pool, asked)
+    files = prediction_files(localised(plan, pools).pool)
+    warnings += [told for path in files if kind_of(path) == "csv" and (told := letters_told(path))]
     empty = pool.empty_groups()
     if empty:
         one = len(empty) == 1

@@ -1,24 +1,22 @@
-"""Drafts a plan from a predictions file: what `assay init` writes.
-
-Nothing is guessed that would harm silently: a column is shown to annotators only if its name says
-that it is content, because any other might hold the truth or the prediction.
-"""
+"""Drafts a plan from a predictions file: what `assay init` writes."""
 
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from worker.errors import PredictionsError
 from worker.plan.model import as_id
+from worker.plan.pool_part import PoolPlan
 from worker.pool.class_names import without_shared_prefix
-from worker.setup.column_roles import (
-    PredictedClass,
-    Probabilities,
-    ProbabilityList,
-    Roles,
-    roles_of,
-)
+from worker.pool.faults import Faults
+from worker.pool.predictions import read_predictions
+from worker.pool.texts import Texts
+from worker.setup.column_roles import roles_of
+from worker.setup.plan_template import TEMPLATE
+from worker.setup.roles import Ask, PredictedClass, Probabilities, ProbabilityList, Roles
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _YAML_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
@@ -34,6 +32,8 @@ def draft_plan(
     predicted: str | None = None,
     score: str | None = None,
     data: Sequence[str] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+    ask: Ask = lambda _question, _columns: None,
 ) -> str:
     """Return a plan with comments, which `load_plan` reads as it is once it stands at `plan_path`.
 
@@ -42,20 +42,25 @@ def draft_plan(
         plan_path: where the plan will be; the path of the predictions is written relative to it.
         assessment: the assessment's id; by default the file's name.
         id, probabilities, predicted, score, data: columns, where the guess would be wrong.
+        say: told each guess with its reason, and how many rows have faults.
+        ask: asked where nothing can be guessed.
 
     Raises:
         PredictionsError: the file cannot be read.
-        DraftingError: it cannot be told what a column means; names the columns and the options.
+        DraftingError: nothing in it looks like a prediction, or like something to be shown.
     """
     path = Path(predictions_path)
-    roles = roles_of(
-        path, id=id, probabilities=probabilities, predicted=predicted, score=score, data=data
-    )
+    columns = {"id": id, "predicted": predicted, "score": score}
+    roles = roles_of(path, **columns, probabilities=probabilities, data=data, ask=ask)
+    for reason in roles.reasons:
+        say(reason)
     folder = Path(plan_path).resolve().parent
-    return _TEMPLATE.format(
+    return TEMPLATE.format(
         assessment=_quoted(assessment or as_id(path)),
         predictions=_quoted(_relative(path.resolve(), folder)),
-        pool=_pool(roles),
+        pool=_pool(roles, _drop(path, roles, say, ask)),
+        strata=16 if has_scores(roles) else 1,
+        prior="empirical" if has_scores(roles) else "uniform",
     )
 
 
@@ -80,10 +85,12 @@ def draft_for_project(
         "  # What annotators see; another key of the tasks' data may be named under `groups`.",
         f"  data: {{{', '.join(f'{_quoted(key)}: {_quoted(key)}' for key in shown)}}}",
     ]
-    drafted = _TEMPLATE.format(
+    drafted = TEMPLATE.format(
         assessment=_quoted(assessment or f"project-{project}"),
         predictions="",
         pool="\n".join(pool),
+        strata=16,
+        prior="empirical",
     )
     kept: list[str] = []
     for line in drafted.splitlines():
@@ -96,12 +103,45 @@ def draft_for_project(
     return "\n".join(kept) + "\n"
 
 
-def _pool(roles: Roles) -> str:
-    shown = ", ".join(f"{_quoted(_as_key(name))}: {_quoted(name)}" for name in roles.data)
+def has_scores(roles: Roles) -> bool:
+    """Whether the classifier says how sure it is."""
+    return not isinstance(roles.prediction, PredictedClass) or roles.prediction.score is not None
+
+
+def _drop(path: Path, roles: Roles, say: Callable[[str], None], ask: Ask) -> str:
+    """The line of the plan that leaves rows out, a comment where nobody said yes to it; or none."""
+    said = roles.prediction
+    columns: dict[str, object] = {"probabilities": None}
+    match said:
+        case Probabilities(names):
+            columns = {"probabilities": names}
+        case ProbabilityList(name, n_classes):
+            columns = {"probabilities": name, "classes": tuple(map(str, range(n_classes)))}
+        case PredictedClass(name, score):
+            columns = {"predicted": name, "score": score}
+    pool = PoolPlan.model_validate(
+        {"predictions": path, "id": roles.id, "data": dict(roles.data), **columns}
+    )
+    faults = Faults(path, may_drop=True)
+    with suppress(PredictionsError):  # what is no fault of single rows is told by `check`
+        read_predictions(pool, Texts(), faults=faults)
+    if not faults.kinds:
+        return ""
+    try:
+        faults.refuse()
+    except PredictionsError as error:
+        say(str(error))
+    is_wanted = ask("Leave these rows out?", ["yes", "no"]) == "yes"
+    return f"  {'' if is_wanted else '# '}drop: [{', '.join(faults.kinds)}]   # rows to leave out"
+
+
+def _pool(roles: Roles, drop: str) -> str:
+    shown = ", ".join(f"{_quoted(key)}: {_quoted(name)}" for key, name in roles.data.items())
     return "\n".join(
         [
-            "  # The column with a unique id for each item.",
+            "  # The column with a unique id for each item; or row number.",
             f"  id: {_quoted(roles.id)}",
+            *([drop] if drop else ()),
             *_lines_of(roles.prediction),
             "  # What annotators see (key in Label Studio: column); never the prediction.",
             f"  data: {{{shown}}}",
@@ -132,7 +172,7 @@ def _lines_of(prediction: Probabilities | ProbabilityList | PredictedClass) -> l
                 "  # The predicted class, and how sure the classifier was (0 to 1); or else",
                 "  # `probabilities`: a list of columns, one for each class.",
                 f"  predicted: {_quoted(predicted)}",
-                f"  score: {_quoted(score)}",
+                f"  score: {_quoted(score)}" if score else "  # score: confidence",
                 "  # classes: [cat, dog]       # without it: those that were ever predicted",
             ]
 
@@ -152,79 +192,3 @@ def _relative(path: Path, folder: Path) -> str:
         return os.path.relpath(path, folder)
     except ValueError:  # another drive
         return str(path)
-
-
-def _as_key(column: str) -> str:
-    key = re.sub(r"\W", "_", column, flags=re.ASCII)
-    return f"{key}_shown" if key == "item_id" else key
-
-
-_TEMPLATE = """\
-# An assessment of a classifier. Edit what is not so; then
-#   assay check PLAN    tells what is wrong with it
-#   assay start PLAN    begins
-
-# Letters, digits, underscores, hyphens; at most 64.
-assessment: {assessment}
-seed: 1                        # same plan, seed and labels: same choices
-population: finite             # finite: these very items; infinite: items like these
-
-pool:
-  # CSV, JSONL, Parquet and others; relative to this file, or an address (s3://...).
-  predictions: {predictions}
-{pool}
-  # predicted_class, score_bin(10), equal_mass_bin(10), superclass(map.csv) (columns class and
-  # superclass), a column's name, or a list of these for their product.
-  groups: predicted_class
-  strata: 16                   # strata of the score inside every group; 1: none
-
-question:
-  # identify: which groups are the worst (or best)?   compare: do groups differ?
-  # estimate: how good is every group?
-  task: identify
-  # accuracy; bias: mean score less accuracy; ece: calibration error; tpr: true positive rate;
-  # cost: expected cost of the errors; confusion: the whole matrix (estimate only)
-  metric: accuracy
-  which: lowest                # identify: lowest or highest
-  top: 1                       # identify: how many groups
-  tolerance: 0.0               # identify: groups closer than this count as equal
-  # shortlist: 2               # identify: name so many groups, among which the answer is
-  # compare: all               # compare: all pairs, [cat, dog], or a list of such pairs
-  # bins: 10                   # ece: score bins of equal width, or equal_mass(10)
-  # costs: costs.csv           # cost: rows true classes, columns predicted; or human, superclass
-  # positive: cat              # tpr: the class that is to be found
-
-# What is believed before the first label: empirical (the scores, corrected and weighed by what
-# the labels show), informative (the scores as they are, worth `strength` labels) or uniform.
-prior: {{kind: empirical}}
-strategy: assay                # where a label tells most; random: anywhere
-
-stop:
-  # One rule, that of the task:
-  mrr: {{threshold: 0.99, confidence: 0.95}}       # identify
-  # rope: {{epsilon: 0.05, confidence: 0.95}}      # compare: differ by more than epsilon or not
-  # rmse: 0.02                                   # estimate: expected error over all groups
-  # width: 0.1                                   # estimate: widest 95% interval
-  guarantee: posterior         # or anytime: holds however often one looks, and costs more labels
-  budget: null                 # at most so many labels; null: no limit
-  min_per_group: 0             # labels that every group must have before the rule may fire
-  # looks: 2                   # the rule must hold at so many looks, 10% more labels apart
-
-annotation:
-  control: null                # name of the <Choices> in the labelling config; null: the only one
-  per_item: 1
-  rule: first                  # the first annotation of an item counts
-  skips: 2                     # an item is offered no more after so many skips
-
-queue:
-  look_ahead: 3                # open tasks for each active annotator
-  mode: import
-
-label_studio:
-  url: null                    # null: from the environment, LABEL_STUDIO_URL; the token is
-                               # never written here
-  project: new                 # new, or the number of an empty project
-  title: null                  # null: the assessment's id
-  config: null                 # file with a labelling config; null: made from the classes
-  instruction: null            # what annotators read first
-"""

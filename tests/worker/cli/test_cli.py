@@ -195,7 +195,7 @@ def test_a_public_url_that_is_no_address_is_wrong_use(assay, command, url):
 
 def test_a_plan_in_a_folder_that_is_not_there_is_one_message_with_its_path(assay):
     message = failed(assay("init", "p.csv", "--plan", "nowhere/plan.yaml"))
-    assert message == "Error: nowhere/plan.yaml: No such file or directory.\n"
+    assert message.startswith("Error: nowhere/plan.yaml: there is no folder nowhere")
 
 
 def test_a_home_that_cannot_be_made_is_one_message_with_its_path(assay, tmp_path, monkeypatch):

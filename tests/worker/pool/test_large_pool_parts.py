@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.worker.pool.small_blocks import in_small
 from worker.errors import PredictionsError
 from worker.pool.checks import check_ids, id_hashes
+from worker.pool.faults import Faults
 from worker.pool.ordering import counted, dense, moved, places, summed
 from worker.pool.progress import Progress
 from worker.pool.texts import LostTexts, NoRoom, Texts, in_order, room_told
@@ -103,10 +104,13 @@ def test_ids_of_one_hash_are_compared_themselves(tmp_path):
     ids = [pa.array(some, pa.large_string()) for some in (["abc", "acb"], ["x", "bca", "cab"])]
     assert len(set(id_hashes(ids[0], weak).tolist())) == 1
 
-    check_ids(tmp_path, "id", lambda: ids, 5, weak)
+    faults = Faults(tmp_path)
+    check_ids(faults, "id", lambda: ids, 5, weak)
+    faults.refuse()
     ids.append(pa.array(["acb", "bac"], pa.large_string()))
-    with pytest.raises(PredictionsError, match=r"\(first: 'acb'\) in rows 2, 6$"):
-        check_ids(tmp_path, "id", lambda: ids, 7, weak)
+    check_ids(faults, "id", lambda: ids, 7, weak)
+    with pytest.raises(PredictionsError, match=r"\(first: 'acb', as in row 2\) in row 6$"):
+        faults.refuse()
 
 
 def test_blocks_come_in_order_whatever_the_pieces_were(tmp_path):

@@ -91,7 +91,7 @@ def test_the_same_id_in_two_sites_is_refused_by_both_files(two: Path) -> None:
 def test_the_same_id_twice_in_one_site_is_refused_by_its_file_and_rows(two: Path) -> None:
     text = (two / "south.csv").read_text()
     (two / "south.csv").write_text(text + "s7,cat,0.5,text,cat\n", encoding="utf-8")
-    with pytest.raises(PredictionsError, match=r"south\.csv: the id .* in rows 8, 21"):
+    with pytest.raises(PredictionsError, match=r"south\.csv: the id .* as in row 8\) in row 21"):
         compiled(two)
 
 

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +131,7 @@ def test_of_many_rows_the_column_that_names_them_is_the_id_and_never_a_text(tmp_
     }
     assert drafted(write(tmp_path / "many.csv", columns)).pool.id == "ticket"
     few = {name: values[:19] for name, values in columns.items()}
-    with pytest.raises(DraftingError, match="--id=COLUMN"):
-        draft_plan(write(tmp_path / "few.csv", few), tmp_path / "plan.yaml")
+    assert drafted(write(tmp_path / "few.csv", few)).pool.id == "row number"
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])
@@ -146,11 +146,7 @@ def test_columns_may_be_parted_by_semicolons_and_tabs(tmp_path, mark):
     assert compile_pool(plan, tmp_path / "pools").n_items == 2
 
 
-@pytest.mark.parametrize(
-    ("without", "option"),
-    [("item_id", "--id=COLUMN"), ("p_dog", "--predicted=COLUMN and --score=COLUMN"),
-     ("image_url", "--data=COLUMN")],
-)  # fmt: skip
+@pytest.mark.parametrize(("without", "option"), [("p_dog", "--predicted"), ("image_url", "--data")])
 def test_what_cannot_be_guessed_is_asked_for_with_the_columns_that_were_seen(
     tmp_path, without, option
 ):
@@ -159,6 +155,21 @@ def test_what_cannot_be_guessed_is_asked_for_with_the_columns_that_were_seen(
         draft_plan(write(tmp_path / "a.csv", columns), tmp_path / "plan.yaml")
     assert option in str(caught.value)
     assert f"its columns are {', '.join(columns)}" in str(caught.value)
+
+
+def test_where_nothing_can_be_guessed_a_person_is_asked_once_and_the_answer_is_taken(tmp_path):
+    columns = {name: values for name, values in PROBABILITIES.items() if name != "image_url"}
+    columns |= {"where": ["here", "there"], "truth": ["cat", "dog"]}
+    asked: list[str] = []
+
+    def ask(question: str, choices: Sequence[str]) -> str:
+        asked.append(question)
+        assert "truth" not in choices
+        return "where"
+
+    plan = drafted(write(tmp_path / "a.csv", columns), ask=ask)
+    assert asked == ["Which column do annotators look at?"]
+    assert plan.pool.data == {"where": "where"}
 
 
 def test_a_given_column_that_is_not_there_is_told_with_the_nearest(tmp_path):

@@ -1,0 +1,145 @@
+"""Any ordinary file leads to a plan: what is guessed is said, what is wrong is said all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.worker.setup import messy_files as messy
+from worker.errors import AssayError
+from worker.plan import load_plan
+from worker.setup.checking import Checked, check_plan
+from worker.setup.drafting import draft_plan
+
+Make = Callable[[Path], Path]
+
+
+def drafted(path: Path, answer: str | None = None) -> tuple[Path, list[str], list[str]]:
+    """The plan of a file, what was said, and what was asked."""
+    said: list[str] = []
+    asked: list[str] = []
+
+    def ask(question: str, _columns: Sequence[str]) -> str | None:
+        asked.append(question)
+        return answer
+
+    plan = path.parent / "plan.yaml"
+    plan.write_text(draft_plan(path, plan, say=said.append, ask=ask), encoding="utf-8")
+    return plan, said, asked
+
+
+def checked(plan: Path) -> Checked:
+    return check_plan(plan, plan.parent / "home" / "pools")
+
+
+@pytest.mark.parametrize("make", messy.FINE)
+def test_an_ordinary_file_leads_to_a_plan_without_a_question(tmp_path: Path, make: Make) -> None:
+    plan, said, asked = drafted(make(tmp_path))
+    found = checked(plan)
+    assert asked == []
+    assert found.pool.n_items in (messy.N, 40, 5)
+    assert found.config is not None
+    roles = [line.split(":")[0] for line in said]
+    assert {"id", "predicted", "score", "shown"} <= set(roles)
+    assert all("(" in line for line in said), "every guess has a reason"
+
+
+@pytest.mark.parametrize("make", messy.AFTER_ONE_ANSWER)
+def test_rows_with_faults_are_left_out_after_one_answer_and_counted(
+    tmp_path: Path, make: Make
+) -> None:
+    plan, said, asked = drafted(make(tmp_path), "yes")
+    pool = checked(plan).pool
+    assert asked == ["Leave these rows out?"]
+    assert "pool: {drop: [" in said[-1]
+    assert pool.n_items == messy.N - (0 if make is messy.double_ids else 2)
+    assert sum(pool.dropped.values()) == (3 if make is messy.double_ids else 2)
+
+
+@pytest.mark.parametrize("make", messy.AFTER_ONE_ANSWER)
+def test_without_an_answer_the_check_names_the_rows_and_the_line_that_leaves_them_out(
+    tmp_path: Path, make: Make
+) -> None:
+    plan, _, _ = drafted(make(tmp_path))
+    with pytest.raises(AssayError, match=r"in rows? \d+.*`pool: \{drop: \["):
+        checked(plan)
+    text = plan.read_text(encoding="utf-8")
+    plan.write_text(text.replace("  # drop:", "  drop:"), encoding="utf-8")
+    assert sum(checked(plan).pool.dropped.values()) in (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "cure"), [(messy.unknown_class, "do not sum to 1"), (messy.coco, "--data")]
+)
+def test_what_cannot_be_assessed_is_told_with_what_to_do(
+    tmp_path: Path, make: Make, cure: str
+) -> None:
+    with pytest.raises(AssayError, match=cure):
+        checked(drafted(make(tmp_path))[0])
+
+
+def test_all_faults_of_a_file_are_told_at_once_by_kind_with_their_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "id,text,predicted,score\n1,,cat,0.5\n2,b,cat,\n2,c,dog,0.5\n4,d,,0.5\n5,e,dog,1.5\n,f,cat,1\n"
+    )
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "assessment: a\npool: {predictions: a.csv, id: id, predicted: predicted, score: score, "
+        "data: {text: text}}\nquestion: {task: identify}\n"
+    )
+    with pytest.raises(AssayError) as caught:
+        checked(plan)
+    told = str(caught.value)
+    for part in (
+        "6 kinds of faults",
+        "the score (column score) is missing or NaN in row 2",
+        "the score (column score) is not within 0 and 1 (first: 1.5) in row 5",
+        "the prediction (column predicted) is missing or empty in row 4",
+        "the id (column id) is missing or empty in row 6",
+        "the id (column id) is not unique (first: '2', as in row 2) in row 3",
+        "annotators would see nothing (text empty) in row 1",
+        "leave what is empty, nan, duplicate out",
+    ):
+        assert part in told
+
+
+def test_rows_that_are_left_out_take_no_others_with_them_and_keep_their_numbers(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,predicted,score\na,cat,.5\n,dog,.5\nc,dog,\nd,dog,.9\n")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "assessment: a\npool: {predictions: a.csv, id: row number, predicted: predicted, "
+        "score: score, data: {text: text}, drop: [empty, nan]}\nquestion: {task: identify}\n"
+    )
+    pool = checked(plan).pool
+    assert sorted(pool.item_ids.to_pylist()) == ["row-1", "row-4"]
+    assert dict(pool.dropped) == {"empty": 1, "nan": 1}
+
+
+def test_faults_that_nobody_can_leave_out_are_refused_whatever_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,text,predicted,score\n1,a,cat,.5\n2,,dog,.5\n3,c,dog,7\n")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "assessment: a\npool: {predictions: a.csv, id: id, predicted: predicted, score: score, "
+        "data: {text: text}, drop: [empty]}\nquestion: {task: identify}\n"
+    )
+    with pytest.raises(AssayError, match=r"a\.csv: the score .* in row 3$"):
+        checked(plan)
+
+
+def test_the_true_class_is_not_shown_and_is_said_to_be_there(tmp_path: Path) -> None:
+    plan, said, _ = drafted(messy.semicolons(tmp_path))
+    assert list(load_plan(plan).pool.data.values()) == ["body"]
+    assert any(line.startswith("not shown: topic") for line in said)
+
+
+def test_a_file_that_is_not_utf_8_is_read_and_said_so(tmp_path: Path) -> None:
+    found = checked(drafted(messy.latin(tmp_path))[0])
+    assert any("Windows-1252" in warning for warning in found.warnings)
+    assert "Päckchen für Zoë" in found.pool.item(0).data["body"]
