@@ -6,11 +6,11 @@ ASSAY_HOME=.assay/demo python samples/notebook.py digits-worst-class
 
 import sys
 
-import worker
+import assay
 
 # %% Read it. Frames of pandas, as of this moment; nothing is changed by looking.
 name = sys.argv[1] if len(sys.argv) > 1 else "digits-worst-class"
-digits = worker.open(name)
+digits = assay.open(name)
 print(digits.text)
 
 # %% The groups, the least accurate first: posterior mean with its 95% interval, and labels.
@@ -33,6 +33,6 @@ print(settled.groupby(["predicted", "outcome"]).size().unstack(fill_value=0).to_
 # %% What was published.
 print(digits.decisions[["decided_at", "kind", "reason", "labels", "confidence"]].to_string())
 
-# %% Everything of the report, as a value.
+# %% Everything of the report, as a value. In a notebook it is shown as its page, `digits` in short.
 report = digits.report()
 print(report.question_text)

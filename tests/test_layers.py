@@ -50,8 +50,10 @@ LAYERS = (
     "worker.cli",
     "worker.notebook",
     "worker",
+    "assay",
 )
-SOURCES = [path for top in ("connector", "worker") for path in sorted((ROOT / top).rglob("*.py"))]
+TOPS = ("connector", "worker", "assay")
+SOURCES = [path for top in TOPS for path in sorted((ROOT / top).rglob("*.py"))]
 CORE = [path for path in SOURCES if path.is_relative_to(ROOT / "worker" / "core")]
 PURE = {"bisect", "collections", "dataclasses", "functools", "hashlib", "itertools", "math"}
 PURE |= {"operator", "threading", "typing", "numpy", "scipy"}
@@ -82,7 +84,7 @@ def layer(module: str) -> int:
 
 def upwards(module: str, source: str) -> list[str]:
     """What a module imports from above its own layer."""
-    ours = [name for name in imported(source) if name.split(".")[0] in ("connector", "worker")]
+    ours = [name for name in imported(source) if name.split(".")[0] in TOPS]
     return [f"{module} imports {name}" for name in ours if layer(name) > layer(module)]
 
 

@@ -23,9 +23,12 @@ def test_no_secret_and_nothing_but_the_code_is_copied_into_it() -> None:
     copied = {name for line in sources for name in line.split()}
     assert copied == {
         "pyproject.toml",
+        "LICENSE",
         "README.md",
+        "assay",
         "connector",
         "worker",
+        "samples",
         "deploy/constraints.txt",
     }
     assert not re.search(r"^(ARG|ENV).*(TOKEN|SECRET|PASSWORD|KEY)", TEXT, re.MULTILINE)

@@ -5,10 +5,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+import assay
 import worker
 from tests.promises.small import CLASSES, N_ITEMS, small_assessment
 from tests.promises.world import World
@@ -64,7 +66,7 @@ def label(world: World, author: int, answer: str) -> str:
 
 
 def test_an_assessment_without_labels_has_frames_without_rows_but_all_groups(home: Home):
-    empty = worker.open("small")
+    empty = assay.open("small")
 
     assert list(empty.groups.index) == list(CLASSES)
     assert (empty.groups["labelled"] == 0).all()
@@ -83,7 +85,7 @@ def test_the_frames_hold_what_people_did_and_what_was_chosen_for_them(home: Home
     label(world, 1, "zebra")  # nobody offered it
     world.turn()
 
-    seen = worker.open("small")
+    seen = assay.open("small")
 
     rows = seen.judgements.set_index("annotation")
     assert list(rows["status"]) == ["valid", "skipped", "rejected"]
@@ -108,7 +110,7 @@ def test_the_frames_hold_what_people_did_and_what_was_chosen_for_them(home: Home
 def test_the_numbers_of_the_groups_are_those_of_the_status(home: Home):
     status = status_of(home.context, "small")
 
-    frame = worker.open("small").groups
+    frame = assay.open("small").groups
 
     for row in status.groups:
         shown = frame.loc[row["group"]]
@@ -123,7 +125,7 @@ def test_the_numbers_of_the_groups_are_those_of_the_status(home: Home):
 def test_the_server_may_be_named_and_looking_changes_nothing(home: Home):
     before = sorted(home.context.state.scan_iter()), home.context.ledger("small").state()
 
-    seen = worker.open("small", url=home.url)
+    seen = assay.open("small", url=home.url)
 
     assert seen.revision == before[1].revision
     assert (
@@ -140,7 +142,7 @@ def test_a_decision_is_in_the_frame_and_its_text_is_the_headline(home: Home):
         label(home.world, 2, "dog")
     home.world.settle()
 
-    seen = worker.open("small")
+    seen = assay.open("small")
 
     assert seen.status == "stopped"
     assert seen.decisions["kind"].iloc[0] == "stop"
@@ -162,7 +164,7 @@ def test_the_sample_runs_from_its_first_cell_to_its_last(home: Home):
     )
 
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.startswith(worker.open("small").text)
+    assert ended.stdout.startswith(assay.open("small").text)
     assert all(name in ended.stdout for name in CLASSES)
 
 
@@ -187,16 +189,23 @@ def test_annotators_are_a_frame_with_what_the_report_says_of_them(tmp_path: Path
 
 def test_an_unknown_assessment_is_named_with_those_there_are(home: Home):
     with pytest.raises(NoSuchAssessment, match="'smal' here; there is: small"):
-        worker.open("smal")
+        assay.open("smal")
 
 
 def test_a_folder_without_a_state_is_left_empty_and_the_way_to_one_told(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
 
-    with pytest.raises(NoServer, match=r"Set ASSAY_HOME .* worker\.open\(id, url="):
-        worker.open("small")
+    with pytest.raises(NoServer, match=r"Set ASSAY_HOME .* assay\.open\(id, url="):
+        assay.open("small")
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_name_for_notebooks_and_the_older_one_are_the_same():
+    assert assay.open is worker.open
+    assert assay.__version__ == version("assay")
+    assert all(hasattr(assay, name) for name in assay.__all__)
+    assert issubclass(NoSuchAssessment, assay.AssayError)
 
 
 def test_importing_it_loads_nothing_heavy():

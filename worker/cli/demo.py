@@ -27,7 +27,8 @@ from worker.service.supervisor import environment, keep_up
 from worker.setup.starting import start
 from worker.store.settings import Settings, read_settings
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "digits"
+_SHIPPED = Path(__file__).parents[1] / "samples" / "digits"  # in a wheel; else at the top
+SAMPLE = _SHIPPED if _SHIPPED.exists() else Path(__file__).parents[2] / "samples" / "digits"
 PEOPLE = ("ada@example.com", "grace@example.com")
 # How long an annotator waits before asking an empty queue again.
 PAUSE_S = 0.3

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from worker.report.contents_people import Agreement, Annotator, Confusions, Disputed
 from worker.report.contents_progress import Changes, Forecast, Point
 
@@ -231,6 +233,15 @@ class Report:
     apart: Apart | None = None
     then_and_now: Continuation | None = None  # beside the assessment that it continues
     left_out: str = ""  # rows of the predictions that are not in the pool, by why
+
+    def _repr_html_(self) -> str:
+        """The page, in a frame of its own: a notebook has other styles and runs other scripts."""
+        from worker.report.page import page  # what draws takes long to load
+
+        return Markup(
+            '<iframe srcdoc="{}" sandbox="allow-scripts" title="Report" width="100%" height="800">'
+            "</iframe>"
+        ).format(page(self))
 
 
 def as_json(report: Report) -> dict[str, Any]:
