@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-fast test-long check bench bench-paper calibration soak fuzz compat postgresql clean
+.PHONY: demo test test-fast test-long check bench bench-paper calibration soak fuzz compat postgresql screenshots clean
 
 .venv/ready: pyproject.toml deploy/constraints.txt
 	$(PYTHON) -m venv .venv
@@ -61,6 +61,9 @@ fuzz: .venv/ready ## what coverage leads to, thrown at all that reads what other
 
 compat: .venv/ready ## oldest and newest libraries, Pythons, servers, Label Studio, as a table (ARGS="libraries servers")
 	$(BIN)/python -m tests.compat $(ARGS)
+
+screenshots: .venv/ready ## the README's pictures, of a real assessment (needs Chromium; some five minutes)
+	$(BIN)/python -m tests.screenshots
 
 clean: ## remove what the other targets made here (not the cache of Label Studio)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -5,14 +5,23 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
+from click.testing import CliRunner
 
 from worker.cli.main import cli
+from worker.plan import load_plan
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DEPLOYING = (ROOT / "deploy" / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [ROOT / "README.md", *ROOT.glob("worker/**/README.md"), *ROOT.glob("tests/*/README.md")]
-DOCUMENTS += sorted(ROOT.glob("deploy/*.md"))
+DOCUMENTS += [*sorted(ROOT.glob("deploy/*.md")), ROOT / "samples" / "README.md"]
+# Of the recipes: a file's name, what kind it is, and what is in it.
+RECIPES = re.findall(
+    r"`([\w-]+\.(?:csv|yaml))`:\n\n```(csv|yaml)\n(.*?)```",
+    (ROOT / "samples" / "README.md").read_text(encoding="utf-8"),
+    re.DOTALL,
+)
 
 
 def test_it_begins_with_the_two_commands():
@@ -110,3 +119,40 @@ def test_the_files_that_the_documents_name_are_there():
             r"`(\w[\w-]*/[\w/-]+\.(?:py|lua))`", path.read_text(encoding="utf-8")
         ):
             assert (ROOT / name).exists() or (path.parent / name).exists(), f"{path}: {name}"
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with all files of the recipes, and no server."""
+    for name, _, text in RECIPES:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY", "REDIS_URL", "ASSAY_STATE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def test_every_block_of_the_recipes_is_a_file_with_a_name():
+    text = (ROOT / "samples" / "README.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"^```\w", text, re.MULTILINE)) == len(RECIPES)
+
+
+@pytest.mark.parametrize("name", [name for name, kind, _ in RECIPES if kind == "yaml"])
+def test_the_plan_of_every_recipe_is_taken_with_its_predictions_as_they_stand(kitchen, name):
+    plan = load_plan(kitchen / name)
+    if plan.pool.project is None:
+        values = yaml.safe_load((kitchen / name).read_text(encoding="utf-8"))
+        values.pop("since", None)  # there was no November here
+        (kitchen / name).write_text(yaml.safe_dump(values), encoding="utf-8")
+        said = CliRunner().invoke(cli, ["check", str(kitchen / name)])
+        assert said.exit_code == 0, said.output
+
+
+def test_every_picture_of_the_readme_is_a_small_one_that_the_script_takes():
+    script = (ROOT / "tests" / "screenshots.py").read_text(encoding="utf-8")
+    named = set(re.findall(r"\]\(([^)]+\.png)\)", README))
+    assert {Path(name).stem for name in named} == set(re.findall(r'_take\(driver, "(\w+)"', script))
+    for name in named:
+        picture = (ROOT / name).read_bytes()
+        assert picture.startswith(b"\x89PNG")
+        assert len(picture) <= 150_000
