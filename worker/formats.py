@@ -40,11 +40,6 @@ def percent(share: float) -> str:
     return f"{_floor(1000 * share, 999 if share < 1 else 1000) / 10:g}%"
 
 
-def whole_percent(share: float) -> str:
-    """`percent` without digits after the point."""
-    return f"{_floor(100 * share, 99 if share < 1 else 100)}%"
-
-
 def _floor(number: float, most: int) -> int:
     """The whole number below, or the one that rounding took the number from: 0.57 * 100."""
     return min(math.floor(round(number, 9)), most)
@@ -87,6 +82,15 @@ def count(number: float) -> str:
     """A whole number."""
     text = f"{abs(number):,.0f}"
     return _MINUS + text if number < 0 else text
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """So many of something, in the right number: `1 label`, `1,200 labels`, `2 people`.
+
+    Args:
+        many: where it is not `one` with an s.
+    """
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
 
 
 def moment(iso: str) -> str:

@@ -11,9 +11,9 @@ from tests.bench.paper.cases import SUPERCLASS, planned
 from tests.bench.paper.data import FILES, MORE_FILES, folder, load
 from worker.assessment import Assessment, assess
 from worker.core.stopping.schedule import is_look
+from worker.findings.foreseen import labels_more
 from worker.plan import load_plan
 from worker.pool import compile_pool
-from worker.report.progress import labels_more
 from worker.simulate.cases import Asked, prepare
 from worker.simulate.replay import labels, run_seed
 from worker.simulate.spread import here

@@ -20,9 +20,9 @@ from worker.assessment import Assessment, assess
 from worker.core.confidence_sequences.guarantee import ConfidenceSequence
 from worker.core.posterior.rates import draw_cells
 from worker.core.stopping.schedule import is_look
+from worker.findings.foreseen import labels_more
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool
-from worker.report.progress import labels_more
 from worker.simulate.against_truth import STATISTICS, Held, held
 from worker.simulate.findings import is_least_right
 from worker.simulate.found import Found

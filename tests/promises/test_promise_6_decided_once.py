@@ -106,7 +106,8 @@ def test_whatever_happens_to_the_worker_that_stops_the_decision_is_published_and
             (decision,) = published(world)
             assert (decision["kind"], decision["labels"]) == ("stop", 4)
             assert told(world) == {**decision, "reviews": []}
-            assert decision["text"] in world.desk.description
+            for read in (world.desk.description, world.desk.guidelines[0]):
+                assert read.count("Thank you: labelling has ended") == 1
             assert open_tasks(world) == []
         if not is_hit:
             return

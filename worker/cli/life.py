@@ -58,13 +58,14 @@ def status(assessment: str | None, as_json: bool) -> None:
 
 @click.command()
 @ASSESSMENT
+@click.option("--why", default="", help="The reason; annotators read it in the project.")
 @JSON
-def pause(assessment: str, as_json: bool) -> None:
+def pause(assessment: str, why: str, as_json: bool) -> None:
     """Withdraw the queue of an ASSESSMENT; labels that come in still count."""
     from worker.setup.lifecycle import pause as now
 
     with context_here() as context:
-        now(context, assessment)
+        now(context, assessment, why)
     show({"assessment": assessment, "status": "paused"}, as_json, f"{assessment} is paused.")
 
 

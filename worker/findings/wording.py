@@ -21,7 +21,7 @@ from worker.findings.claims import (
     wrong_at_most,
 )
 from worker.findings.model_comparison import finding_of_models
-from worker.formats import error, whole_percent
+from worker.formats import error
 from worker.metrics import WORDS, Words
 
 
@@ -190,11 +190,3 @@ def _sure(assessment: Assessment, verdict: Verdict) -> str:
     if assessment.several is not None:
         n_claims = max(n_claims, len(assessment.several.models.names))
     return how_sure(verdict, assessment.rule, assessment.confidence_sequence is not None, n_claims)
-
-
-def in_short(assessment: Assessment, verdict: Verdict) -> str:
-    """How far it is, in a few characters: how sure, or, where no probability decides, how many
-    labels there are."""
-    if verdict.confidence is None or assessment.confidence_sequence is not None:
-        return f"{verdict.labels:,} labels"
-    return f"{whole_percent(verdict.confidence)} sure"

@@ -8,7 +8,7 @@ from pydantic import (
     field_validator,
 )
 
-from worker.plan.fields import FilePath, Name, PlanPart, Whole
+from worker.plan.fields import FilePath, Name, PlanPart, Whole, YesOrNo
 
 
 def _web_address(text: str) -> str:
@@ -40,6 +40,8 @@ class LabelStudioPlan(PlanPart):
     """the labelling configuration of a new project, an XML file. Default: made from the classes."""
     instruction: str | None = None
     """what annotators of a new project read."""
+    show_finding: YesOrNo = Field(default=False, exclude_if=lambda value: value is False)
+    """tell annotators what is found, not only how much is done; it biases what they label next."""
 
     @field_validator("project", mode="before")
     @classmethod

@@ -15,6 +15,7 @@ from worker.findings.changing import continuation
 from worker.findings.decision import question_of, rule_of, versions
 from worker.findings.evidence import among_rows, group_rows, overall, pair_rows
 from worker.findings.fates import left_out_text
+from worker.findings.foreseen import to_be_had
 from worker.findings.model_comparison import models_of
 from worker.findings.ranks import group_ranks
 from worker.findings.wording import finding, guarantee_means, headline
@@ -27,7 +28,7 @@ from worker.report.contents_progress import Forecast
 from worker.report.families import families
 from worker.report.groups import boundary_of, confusion_of, groups_of, pair_of
 from worker.report.people import annotators, called, items, label_times, rejected
-from worker.report.progress import changes, forecast, progress, to_be_had
+from worker.report.progress import changes, forecast, progress
 from worker.report.reliability import reliability
 from worker.report.votes import agreement, confusions, disputed, inferred
 from worker.report.words import chances_text, glossary, progress_name, question_text, rule_text

@@ -13,17 +13,15 @@ import numpy as np
 
 from worker.assessment import Assessment
 from worker.assessment.outcomes import n_labelled
-from worker.assessment.queueing import pending_cells, unclaimed_cells
 from worker.assessment.resolving import is_plain
 from worker.core.posterior.belief import Belief, group_labelled
-from worker.core.stopping.foreseeing import labels_missing
 from worker.core.stopping.schedule import POINTS
 from worker.core.stopping.verdict import Verdict
+from worker.findings.foreseen import labels_more, within_budget
 from worker.findings.wording import finding
 from worker.formats import probability
 from worker.report.contents import Group
 from worker.report.contents_progress import Changes, Forecast, Moved, Point
-from worker.store import State
 
 N_POINTS = 16
 # Of votes that contradict each other, where each point infers twice, and of many groups.
@@ -61,29 +59,6 @@ def reached(verdict: Verdict) -> float | None:
     return verdict.confidence if verdict.confidence is not None else verdict.value
 
 
-def labels_more(work: Assessment, belief: Belief, verdict: Verdict) -> list[float] | None:
-    """About how many labels are missing, and from and to how many perhaps: [low, middle, high].
-
-    A claim has to hold at several looks running, each 10% of labels after the last; it comes half
-    of that before the first one, on average; an estimate is enough at the next look. None where
-    `labels_missing` has none, for `guarantee: anytime`, whose bands close at no foreseeable moment,
-    for several models, whose groups share labels, and for groups within parents, which took two to
-    six times as many.
-    """
-    if work.confidence_sequence is not None or work.several is not None:
-        return None
-    if work.pool.parents is not None:
-        return None
-    missing = labels_missing(belief, work.question, work.rule, verdict)
-    if missing is None:
-        return None
-    looks = (1.1 ** max(0.0, work.plan.stop.looks - 1.5),) * 3
-    if work.rule.confidence is None:
-        looks = 1.0, 1.05, 1.1
-    n = verdict.labels
-    return [max(1.0, times * (n + more) - n) for times, more in zip(looks, missing, strict=True)]
-
-
 def pace(times_us: Sequence[int], now: datetime) -> float | None:
     """Labels an hour, nights and weekends included, over the last week or since the first label.
 
@@ -95,11 +70,6 @@ def pace(times_us: Sequence[int], now: datetime) -> float | None:
     hours = min(PACE_HOURS, max(_LEAST_HOURS, (now_us - min(times_us)) / 3.6e9))
     recent = sum(now_us - t <= hours * 3.6e9 for t in times_us)
     return round(recent / hours, 6) if recent else None
-
-
-def to_be_had(work: Assessment, state: State) -> int:
-    """Items that can still get a label that tells something: never claimed, or open."""
-    return work.n_helpful(unclaimed_cells(work, state) + pending_cells(work, state))
 
 
 def forecast(
@@ -117,8 +87,7 @@ def forecast(
         times_us: when each label was given, microseconds since 1970; empty: no word of the pace.
     """
     per_hour = pace(times_us, now)
-    if work.rule.budget is not None:
-        left = max(0, min(left, work.rule.budget - verdict.labels))
+    left = within_budget(work, verdict, left)
     missing = labels_more(work, belief, verdict)
     if missing is None:
         text = f"How many more it takes cannot be said yet; {left:,} can be had."

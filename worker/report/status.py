@@ -12,10 +12,11 @@ from worker.findings.annotating import annotation_of, waiting_votes
 from worker.findings.decision import continues_of
 from worker.findings.evidence import among_rows, groups
 from worker.findings.fates import fates, open_tasks
+from worker.findings.foreseen import to_be_had
 from worker.findings.model_comparison import models_of
 from worker.findings.wording import headline
 from worker.notices.outbox import given_up
-from worker.report.progress import forecast, to_be_had
+from worker.report.progress import forecast
 from worker.service.context import Context
 from worker.service.readable import readable
 from worker.store import Header

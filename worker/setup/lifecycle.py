@@ -5,6 +5,7 @@ from __future__ import annotations
 from worker.assessment import reopen
 from worker.errors import AssayError
 from worker.findings.decision import decision, is_decided
+from worker.findings.for_annotators import one_line
 from worker.plan import stored_plan
 from worker.pool import check_source
 from worker.service.context import Context
@@ -15,11 +16,17 @@ class WrongMoment(AssayError):
     """The assessment is not in a state in which this can be done."""
 
 
-def pause(context: Context, assessment: str) -> None:
-    """Withdraw the queue; labels that come in are still counted."""
+def pause(context: Context, assessment: str, why: str = "") -> None:
+    """Withdraw the queue; labels that come in are still counted.
+
+    Args:
+        why: what annotators read as the reason.
+    """
     context.header(assessment)
-    if not context.ledger(assessment).move("running", "paused"):
+    ledger = context.ledger(assessment)
+    if not ledger.move("running", "paused"):
         raise _wrong(context, assessment, "paused", "running")
+    ledger.set_metadata(paused_why=one_line(why))
     context.wake(assessment)
 
 
@@ -36,6 +43,10 @@ def resume(context: Context, assessment: str, more: int) -> None:
     work = reopen(header, context.settings.pools)
     if plan.pool.predictions.exists():
         check_source(work.pool, plan)
+    metadata = ledger.metadata()
+    if not (metadata.get("announced") or metadata.get("told_desk")):
+        # A pause may have been told from another machine since the export that came here.
+        ledger.set_metadata(announced="?")
     if ledger.move("paused", "running"):
         context.wake(assessment)
         return

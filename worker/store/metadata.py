@@ -33,9 +33,11 @@ class Metadata(TypedDict, total=False):
     described_at: float
     tab: str
     tab_at: float
-    guidelines_before: str  # JSON
+    announced: str  # what stands above the project's instruction
+    guidelines_before: str  # JSON: the instruction, and whether it was shown
+    paused_why: str  # the operator's reason
     told_file: int  # how many decisions are in the file
-    told_desk: int  # ... are told to annotators; 0 after a resume
+    told_desk: int  # ... are told to annotators; 0 after a pause or resume
     settings_before: str  # JSON: of a borrowed project
     settings_taken: str  # "yes" while it has ours
 

@@ -17,13 +17,16 @@ from worker.assessment.queueing import pending_cells, unclaimed_cells
 from worker.core.posterior.belief import Belief
 from worker.core.stopping.verdict import Verdict
 from worker.findings.decision import compared, decision, is_decided
-from worker.findings.wording import headline, in_short
+from worker.findings.for_annotators import progress_text, waiting_text
+from worker.findings.wording import headline
+from worker.formats import counted
 from worker.store import Header, Ledger, State
 from worker.turn.announce import (
     publish_decision,
     publish_progress,
     publish_tab,
-    retract_decision,
+    publish_waiting,
+    retract,
     write_decision,
 )
 from worker.turn.leasing import Lease, leased
@@ -32,6 +35,9 @@ from worker.turn.reclaim import reclaim
 from worker.turn.refill import empty, refill, tidy
 from worker.turn.shown import changed_labelling
 from worker.turn.sync import catch_up, sweep, sweep_is_due
+
+# What our tab says instead of progress, by what the assessment is.
+_TITLES = {"running": "on hold", "paused": "paused", "stopped": "finished"}
 
 
 def advance(
@@ -75,20 +81,26 @@ def _turn(
     if state.status == "stopped":
         _review(assessment, header, ledger, state)
         write_decision(ledger, folder)
+    metadata = state.metadata
+    waiting = _waiting(state)
     if state.status == "running":
         override_settings(ledger, desk)
-        retract_decision(ledger, desk, state.metadata)
+        if not waiting:
+            metadata = retract(ledger, desk, metadata)
         tidy(assessment, ledger, desk, state)
-        if changed_labelling(state.metadata) is None:  # else no answer would count
+        if not waiting:
             refill(assessment, ledger, desk, belief, state, lease)
-        publish_progress(ledger, desk, partial(_line, assessment, state), state.metadata)
+            publish_progress(ledger, desk, partial(_line, assessment, state), metadata)
     else:
         empty(assessment, ledger, desk, state)
+    if waiting:
+        publish_waiting(ledger, desk, waiting, verdict.labels, metadata)
     if state.status == "stopped":
-        publish_decision(ledger, desk)
+        publish_decision(ledger, desk, assessment.plan.label_studio.show_finding)
         restore_settings(ledger, desk)
-    title = partial(_title, assessment, state)
-    publish_tab(ledger, desk, state.status, title, state.metadata)
+    is_going_on = state.status == "running" and not waiting
+    title = counted(verdict.labels, "label") if is_going_on else _TITLES.get(state.status, "")
+    publish_tab(ledger, desk, title, metadata, at_once=not is_going_on)
     return verdict
 
 
@@ -112,11 +124,20 @@ def seen_in(
 
 
 def _line(assessment: Assessment, state: State) -> str:
-    return headline(assessment, *seen_in(assessment, state))
+    seen = seen_in(assessment, state)
+    if assessment.plan.label_studio.show_finding:
+        return headline(assessment, *seen)
+    return progress_text(assessment, state, *seen)
 
 
-def _title(assessment: Assessment, state: State) -> str:
-    return in_short(assessment, seen_in(assessment, state)[1])
+def _waiting(state: State) -> str:
+    """Why annotators get no new items, though it is not over; empty if they do."""
+    if state.status == "stopped":
+        return ""
+    # Of another configuration no answer would count.
+    is_asked_otherwise = changed_labelling(state.metadata) is not None
+    is_paused = state.status == "paused"
+    return waiting_text(is_paused, state.metadata.get("paused_why", ""), is_asked_otherwise)
 
 
 def _reclaim_and_assess(

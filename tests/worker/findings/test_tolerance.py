@@ -22,6 +22,7 @@ TOLERANT = {
     "stop": "{mrr: {confidence: 0.95}, looks: 1}",
     "strategy": "assay",
     "prior": "{kind: empirical}",
+    "more": "label_studio: {show_finding: true}\n",
 }
 
 

@@ -11,7 +11,7 @@ from worker.core.questions.question import Question, StopRule
 from worker.core.stopping.pairs import PairVerdict
 from worker.core.stopping.verdict import Verdict
 from worker.findings.claims import extreme_claim, how_sure
-from worker.findings.wording import finding, guarantee_means, headline, in_short
+from worker.findings.wording import finding, guarantee_means, headline
 from worker.formats import at_most, error, percent, probability, share
 from worker.metrics import WORDS
 
@@ -131,7 +131,6 @@ def test_under_anytime_the_posterior_is_named_as_what_does_not_decide(tmp_path, 
     now = work.decide(belief, 24)
     assert now.reason == "open"
     assert finding(work, belief, now).endswith("% sure by the posterior alone")
-    assert in_short(work, now) == "6 labels"
     answered = replace(now, reason="answered")
     assert headline(work, belief, answered).startswith("Enough is known: ")
     assert "wrong at any time with a probability of at most 5%" in headline(work, belief, answered)
@@ -153,9 +152,3 @@ def test_what_ends_without_an_answer_says_so(tmp_path):
     )
     everything = work.believe(all_labelled(work, {"a": "b"}))
     assert headline(work, everything, work.decide(everything, 0)).startswith("Everything is lab")
-
-
-def test_the_short_form_never_rounds_up(tmp_path):
-    work = assessment(tmp_path, "question: {task: identify}\n")
-    said = [in_short(work, verdict(c)) for c in (math.nextafter(1, 0), 0.0599, 0.29, None)]
-    assert said == ["99% sure", "5% sure", "29% sure", "1,200 labels"]

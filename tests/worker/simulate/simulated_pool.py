@@ -74,9 +74,9 @@ def write_plan(
 LIVE = "assessment: small\nqueue: {look_ahead: 1}\n"
 
 
-def plan_at_work(folder: Path, **parts: Any) -> Plan:
+def plan_at_work(folder: Path, more: str = "", **parts: Any) -> Plan:
     """The same plan for annotators, who see one item at a time."""
-    path = write_plan(folder, more=LIVE, **parts)
+    path = write_plan(folder, more=LIVE + more, **parts)
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("pool: {", "pool: {data: {text: item_id}, "), encoding="utf-8")
     return load_plan(path)
