@@ -109,8 +109,9 @@ class ProjectNotEmpty(ConnectorError):
 
     def __init__(self, project: int, tasks: int) -> None:
         super().__init__(
-            f"Project {project} holds {tasks} tasks already; an assessment imports its own, one by "
-            "one, and needs an empty project. Name an empty one, or say `project: new`."
+            f"Project {project} holds {tasks} task{'s' * (tasks != 1)} already; an assessment "
+            "imports its own, one by one, and needs an empty project. Name an empty one, or say "
+            "`project: new`."
         )
 
 

@@ -80,8 +80,7 @@ def test_a_person_at_the_browser_reads_progress_then_the_pause_then_thanks_and_n
         read += [instruction(driver, data, OWN, "annotators-instruction-resumed")]
         assert "paused" not in read[-1]
 
-        for _ in range(3):
-            trial.answer(ada, project)
+        running.json("stop", name)
         eventually(lambda: running.context.ledger(name).metadata().get("told_desk"))
         thanks = "Thank you: labelling has ended, there is nothing left to label here."
         read += [shown(driver, every, thanks, "annotators-card-thanks")]

@@ -86,7 +86,7 @@ def test_doctor_says_where_each_secret_comes_from_and_never_what_it_is(
     monkeypatch.setenv("LABEL_STUDIO_API_KEY_FILE", held)
     monkeypatch.setenv("REDIS_URL_FILE", "/missing")
     found = _secrets()
-    assert found.is_fatal
+    assert found.kind == "problem"
     assert "LABEL_STUDIO_API_KEY_FILE and LABEL_STUDIO_API_KEY are both set" in found.cure
     assert "REDIS_URL_FILE names '/missing', which cannot be read (No such file" in found.cure
     assert "planted" not in found.seen + found.cure

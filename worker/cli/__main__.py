@@ -1,6 +1,17 @@
-"""`python -m worker.cli`: the same as `assay`."""
+"""The command `assay`, and `python -m worker.cli`."""
 
-from worker.cli.main import cli
+import sys
+
+
+def main() -> None:
+    """Load the commands and run the one that is asked for; Ctrl-C while they load ends it, too."""
+    try:
+        from worker.cli.main import cli
+
+        cli()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
 
 if __name__ == "__main__":  # an import must not begin anything
-    cli()
+    main()

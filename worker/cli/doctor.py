@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import httpx
 
@@ -15,6 +15,7 @@ from connector.errors import ConnectorError
 from connector.settings import label_studio_settings, other_servers, secret
 from connector.webhook import hook_url
 from worker.errors import AssayError
+from worker.formats import counted
 from worker.notices.outbox import given_up
 from worker.service.context import Context
 from worker.service.embedded import find_binary
@@ -34,22 +35,35 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; `cure` is empty when it is well."""
+    """One thing that was looked at; `cure` says what to do, or is empty when it is well.
+
+    kind: a problem keeps labels from counting or an assessment from going on, until somebody does
+        something. A hint does not: what it is about is not there yet, or something else makes up
+        for it.
+    """
 
     what: str
     seen: str
     cure: str = ""
-    is_fatal: bool = False
+    kind: Literal["ok", "hint", "problem"] = "ok"
+
+
+def _finding(
+    what: str, seen: str, cure: str = "", kind: Literal["hint", "problem"] = "hint"
+) -> Finding:
+    """One that is well without a cure, and of this kind with one."""
+    return Finding(what, seen, cure, kind if cure else "ok")
 
 
 def examine(settings: Settings, context: Context) -> Iterator[Finding]:
     """Yield findings one by one, the server first."""
-    yield Finding("Python", platform.python_version())
+    yield _finding("Python", platform.python_version())
     yield _secrets()
     yield from _server(settings, context)
     yield from _label_studios()
-    yield from _receiver(context)
-    yield from _people_of_ours(context)
+    receiver = _receiver(context)
+    yield receiver
+    yield from _people_of_ours(context, is_heard=receiver.kind == "ok")
 
 
 def _secrets() -> Finding:
@@ -64,7 +78,7 @@ def _secrets() -> Finding:
         if found is not None:
             is_file = bool(os.environ.get(f"{name}_FILE"))
             seen.append(f"{name} from a {'file' if is_file else 'variable'}")
-    return Finding("Secrets", ", ".join(seen) or "none", " ".join(cures), is_fatal=bool(cures))
+    return _finding("Secrets", ", ".join(seen) or "none", " ".join(cures), kind="problem")
 
 
 def _server(settings: Settings, context: Context) -> Iterator[Finding]:
@@ -76,11 +90,11 @@ def _server(settings: Settings, context: Context) -> Iterator[Finding]:
         if settings.redis_url
         else f"embedded, {find_binary().source}"
     )
-    yield Finding("Server", f"{seen['server']} {seen['version']} ({where})")
-    yield Finding("Eviction", seen["policy"])
+    yield _finding("Server", f"{seen['server']} {seen['version']} ({where})")
+    yield _finding("Eviction", seen["policy"])
     full = seen["full"]
-    yield Finding("Room", "too little" if full else seen["used_memory"], full, is_fatal=bool(full))
-    yield Finding(
+    yield _finding("Room", "too little" if full else seen["used_memory"], full, kind="problem")
+    yield _finding(
         "Persistence",
         "append-only file" if seen["aof"] == "yes" else "no append-only file",
         ""
@@ -95,7 +109,7 @@ def _label_studios() -> Iterator[Finding]:
     try:
         others = other_servers()
     except ConnectorError as error:
-        yield Finding("Label Studio", "not usable", str(error), is_fatal=True)
+        yield _finding("Label Studio", "not usable", str(error), kind="problem")
         return
     if not others or os.environ.get("LABEL_STUDIO_URL"):
         yield from _label_studio(None)
@@ -111,11 +125,11 @@ def _label_studio(url: str | None) -> Iterator[Finding]:
         client = connect_label_studio(settings)
         seen = look_at_server(client, settings.url)
     except ConnectorError as error:
-        yield Finding("Label Studio", "not usable", str(error), is_fatal=True)
+        yield _finding("Label Studio", "not usable", str(error), kind="problem")
         return
     number = tuple(int(part) for part in seen.version.split(".")[:2] if part.isdigit())
     oldest = ".".join(map(str, OLDEST_LABEL_STUDIO))
-    yield Finding(
+    yield _finding(
         "Label Studio",
         f"{seen.version} at {settings.url}, as {seen.user}",
         ""
@@ -123,33 +137,31 @@ def _label_studio(url: str | None) -> Iterator[Finding]:
         else f"older than {oldest}, the oldest that Assay was tried with; upgrade it",
     )
     is_personal = settings.token.count(".") == 2
-    yield Finding("Token", "personal access token" if is_personal else "legacy token")
+    yield _finding("Token", "personal access token" if is_personal else "legacy token")
     is_far = abs(seen.clock_ahead_s) > LARGEST_CLOCK_DIFFERENCE_S
-    yield Finding(
+    yield _finding(
         "Clock",
         f"Label Studio's is {seen.clock_ahead_s:+.0f} s from ours",
         "set both machines' clocks by NTP; only the reports' times suffer" if is_far else "",
     )
 
 
-def _receiver(context: Context) -> Iterator[Finding]:
+def _receiver(context: Context) -> Finding:
     base = cast("str | None", context.state.get(RECEIVER))
     if not base:
-        yield Finding(
+        return _finding(
             "Receiver",
             "none",
             "start `assay serve` (or `assay up`) so that labels count at once; without it the "
             "watcher finds them a few seconds later",
         )
-        return
     try:
         answered = f"answers {httpx.get(f'{base}/healthz', timeout=5.0).status_code}"
     except httpx.HTTPError as error:
         answered = type(error).__name__
     if answered == "answers 200":
-        yield Finding("Receiver", f"{base}, reachable from here")
-        return
-    yield Finding(
+        return _finding("Receiver", f"{base}, reachable from here")
+    return _finding(
         "Receiver",
         f"{base}, not reachable from here ({answered})",
         "start `assay serve` again, or give it the address that Label Studio can reach with "
@@ -158,22 +170,33 @@ def _receiver(context: Context) -> Iterator[Finding]:
     )
 
 
-def _people_of_ours(context: Context) -> Iterator[Finding]:
+def _is_any_running(context: Context) -> bool:
+    found = context.each(lambda one: context.ledger(one).state().status)
+    return any(status == "running" for _, status in found)
+
+
+def _people_of_ours(context: Context, is_heard: bool) -> Iterator[Finding]:
     from rq import Worker
 
     workers = Worker.count(connection=context.jobs)
-    yield Finding(
-        "Workers", str(workers), "" if workers else "start `assay worker` (or `assay up`)"
-    )
     watching = context.state.exists(HEARTBEAT)
-    yield Finding(
+    # With nothing to do it is normal that nobody works; else it stands still, or hears of no label.
+    is_needed = not (workers and watching) and _is_any_running(context)
+    yield _finding(
+        "Workers",
+        str(workers),
+        "" if workers else "start `assay worker` (or `assay up`)",
+        "problem" if is_needed else "hint",
+    )
+    yield _finding(
         "Watcher",
         "watching" if watching else "none",
         "" if watching else "start `assay watch` (or `assay up`): it finds what webhooks lose",
+        "problem" if is_needed and not is_heard else "hint",
     )
     for assessment, seen in context.each(lambda one: _of_assessment(context, one)):
         if isinstance(seen, AssayError):
-            yield Finding(f"Assessment {assessment}", "cannot be read", str(seen), is_fatal=True)
+            yield _finding(f"Assessment {assessment}", "cannot be read", str(seen), kind="problem")
         else:
             yield from seen
 
@@ -190,7 +213,7 @@ def _webhook(header: Header, base: str) -> list[Finding]:
     except ConnectorError:
         return []  # of Label Studio itself there is a finding
     cure = "restart `assay serve`, which sets it anew; until then labels are found by polling"
-    return [Finding(f"Webhook of {header.assessment}", "it is gone from Label Studio", cure)]
+    return [_finding(f"Webhook of {header.assessment}", "it is gone from Label Studio", cure)]
 
 
 def _of_assessment(context: Context, assessment: str) -> list[Finding]:
@@ -200,23 +223,26 @@ def _of_assessment(context: Context, assessment: str) -> list[Finding]:
     if header is not None and (hooked := metadata.get("hooked")):
         found += _webhook(header, hooked.rpartition(" ")[0])
     if error := metadata.get("error", ""):
-        found.append(Finding(f"Assessment {assessment}", "its last turn failed", error))
+        found.append(_finding(f"Assessment {assessment}", "its last turn failed", error, "problem"))
     if cure := labelling_text(metadata):
-        found.append(Finding(f"Labelling of {assessment}", "another configuration", cure))
+        found.append(
+            _finding(f"Labelling of {assessment}", "another configuration", cure, "problem")
+        )
     others = [n for n, why in ledger.rejected().items() if why["reason"] == OTHER_DATA]
     if others:
         shown = ", ".join(map(str, sorted(others)[:_SHOWN])) + ", ..." * (len(others) > _SHOWN)
         found.append(
-            Finding(
+            _finding(
                 f"Tasks of {assessment}",
-                f"{len(others)} annotations are on data that are not the items' ({shown})",
+                f"{counted(len(others), 'annotation')} on data that are not the items' ({shown})",
                 "somebody changed these tasks' data or item_id in Label Studio; put back what the "
                 "predictions file has (`assay status --json` names the items), and they count",
+                "problem",
             )
         )
     if failed := metadata.get("report_error", ""):
-        found.append(Finding(f"Reports of {assessment}", "the last one failed", failed))
+        found.append(_finding(f"Reports of {assessment}", "the last one failed", failed))
     if lost := given_up(ledger):
         seen = f"{len(lost)} could not be delivered"
-        found.append(Finding(f"Notices of {assessment}", seen, f"the last one: {lost[-1].error}"))
+        found.append(_finding(f"Notices of {assessment}", seen, f"the last one: {lost[-1].error}"))
     return found

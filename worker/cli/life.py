@@ -10,6 +10,7 @@ import click
 
 from worker.cli.parts import ASSESSMENT, JSON, PLAN, context_here, quiet_if, show
 from worker.errors import AssayError
+from worker.formats import counted
 
 
 @click.command()
@@ -41,7 +42,7 @@ def status(assessment: str | None, as_json: bool) -> None:
     with context_here() as context:
         if assessment:
             one = status_of(context, assessment)
-            show(one.as_json(), as_json, status_text(one))
+            show(one.as_json(), as_json, status_text(one), is_headed=True)
             return
         found = list(context.each(lambda one: status_of(context, one)))
     values, lines = [], []
@@ -165,7 +166,11 @@ def forget(assessment: str, yes: bool, as_json: bool) -> None:
                 err=True,
             )
         n = context.forget(assessment)
-    show({"assessment": assessment, "keys": n}, as_json, f"{assessment} is taken away ({n} keys).")
+    show(
+        {"assessment": assessment, "keys": n},
+        as_json,
+        f"{assessment} is taken away ({counted(n, 'key')}).",
+    )
 
 
 @click.command()

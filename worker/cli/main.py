@@ -6,44 +6,41 @@ import atexit
 import gc
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from connector.errors import ConnectorError
 from worker.cli import evaluate, life, processes, report, simulate
-from worker.cli.parts import JSON, PLAN, ask, complain, context_here, quiet_if, show
+from worker.cli.ends import told_in
+from worker.cli.parts import JSON, PLAN, ask, context_here, note, quiet_if, show
 from worker.errors import AssayError
 from worker.service.logs import write_logs
 from worker.store.settings import read_settings
 
+if TYPE_CHECKING:
+    from worker.cli.doctor import Finding
+
 
 class _Group(click.Group):
-    """Expected errors are one message and exit code 1, never a traceback."""
+    """Where every command ends: an expected error is one message, never a traceback.
 
-    def invoke(self, ctx: click.Context) -> Any:
-        from redis.exceptions import RedisError
+    Exit codes: 0 done, 1 failed, 2 wrong use, 130 Ctrl-C.
+    """
 
-        try:
-            return super().invoke(ctx)
-        except (AssayError, ConnectorError) as error:
-            complain(str(error))
-            ctx.exit(1)
-        except RedisError as error:
-            complain(
-                f"the server that keeps the state failed ({type(error).__name__}: {error}). "
-                "Check that it runs and has memory and disk left; `assay doctor` looks at it."
-            )
-            ctx.exit(1)
-        except OSError as error:
-            # Only what names a file is about what was asked for; click ends quietly when a pipe
-            # closes, and anything else is ours.
-            if error.filename is None:
-                raise
-            complain(f"{error.filename}: {error.strerror}.")
-            ctx.exit(1)
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **more: Any) -> NoReturn:
+        """Run what is asked for and exit.
+
+        Args:
+            args: as click's; `--json` among them asks for errors as JSON, too.
+        """
+        given = sys.argv[1:] if args is None else list(args)
+        with told_in(given):
+            code = super().main(given, *rest, **more | {"standalone_mode": False})
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 @click.group(cls=_Group)
@@ -117,7 +114,7 @@ def check(plan: Path, as_json: bool) -> None:
 
     checked = check_plan(plan, read_settings().pools, quiet_if(as_json), context_here)
     for warning in checked.warnings:
-        click.echo(f"Note: {warning}", err=True)
+        note(warning)
     pool = checked.pool
     show(
         {
@@ -159,20 +156,31 @@ def explain(key: str, as_json: bool) -> None:
 @click.command()
 @JSON
 def doctor(as_json: bool) -> None:
-    """Look at everything Assay rests on, and say what to do about each problem."""
-    from worker.cli.doctor import examine
-    from worker.cli.printing import finding_text
+    """Look at everything Assay rests on, and say what to do about each problem.
 
+    A problem keeps labels from counting or an assessment from going on: exit code 1. A hint does
+    not.
+    """
+    from worker.cli.doctor import examine
+    from worker.cli.printing import count_text, finding_text
+
+    findings: list[Finding] = []
     with context_here() as context:
-        findings = []
-        for finding in examine(context.settings, context):
-            findings.append(finding)
+        try:
+            for finding in examine(context.settings, context):
+                findings.append(finding)
+                if finding.kind == "ok" and not as_json:
+                    click.echo(finding_text(finding))
+        finally:  # a server that is not fit ends the round: what was seen before is told
             if not as_json:
-                click.echo(finding_text(finding))
+                for finding in sorted(findings, key=lambda f: f.kind):  # problems come last
+                    if finding.kind != "ok":
+                        click.echo(finding_text(finding))
     if as_json:
-        shown = [{"what": f.what, "seen": f.seen, "cure": f.cure} for f in findings]
-        click.echo(json.dumps(shown, ensure_ascii=False))
-    sys.exit(1 if any(f.is_fatal for f in findings) else 0)
+        click.echo(json.dumps([asdict(f) for f in findings], ensure_ascii=False))
+    else:
+        click.echo(count_text(findings))
+    sys.exit(1 if any(f.kind == "problem" for f in findings) else 0)
 
 
 for command in (

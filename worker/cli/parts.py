@@ -60,9 +60,27 @@ def context_here() -> Iterator[Context]:
             opened.close()
 
 
-def show(value: Any, as_json: bool, text: str) -> None:
-    """Print a result, for scripts or for people."""
-    click.echo(json.dumps(value, ensure_ascii=False) if as_json else printable(text))
+def show(value: Any, as_json: bool, text: str, *, is_headed: bool = False) -> None:
+    """Print a result, for scripts or for people.
+
+    Args:
+        is_headed: the first paragraph says the most.
+    """
+    if as_json:
+        click.echo(json.dumps(value, ensure_ascii=False))
+        return
+    head, gap, rest = printable(text).partition("\n\n")
+    click.echo((coloured(head, bold=True) if is_headed else head) + gap + rest)
+
+
+def coloured(text: str, **style: Any) -> str:
+    """The text with a style of `click.style`; a pipe or file gets it without.
+
+    `NO_COLOR` (no-color.org) turns it off, as does a terminal that has none.
+    """
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return click.style(text, **style)
 
 
 def printable(text: str) -> str:
@@ -83,7 +101,12 @@ def complain(text: str) -> None:
     if are_json():
         logging.getLogger("worker").error("%s", text)
     else:
-        click.echo(f"Error: {text}", err=True)
+        click.echo(f"{coloured('Error:', fg='red', bold=True)} {printable(text)}", err=True)
+
+
+def note(text: str) -> None:
+    """Say what is allowed but probably not meant."""
+    click.echo(f"{coloured('Note:', fg='yellow', bold=True)} {printable(text)}", err=True)
 
 
 def ask(question: str, choices: Sequence[str]) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 import textwrap
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,11 @@ from connector.settings import project_page
 from worker.assessment.outcomes import outcomes
 from worker.assessment.several_opening import several
 from worker.cli.doctor import Finding
+from worker.cli.parts import coloured, printable
 from worker.findings.annotating import waiting_text
 from worker.findings.fates import given_up_text, left_out_text
 from worker.findings.model_comparison import question_of_models
-from worker.formats import share
+from worker.formats import counted, share
 from worker.metrics import WORDS
 from worker.plan import Plan
 from worker.plan.explaining import README, Key
@@ -39,8 +42,9 @@ def status_text(s: Status) -> str:
         lines += textwrap.wrap(s.review["text"], WIDTH)
     lines.append("")
     lines.append(
-        f"{s.header.assessment} is {s.status}: {s.labels:,} labels by {s.annotators} annotators, "
-        f"{s.open_items} items before them now, {s.claims:,} chosen in all (revision {s.revision})."
+        f"{s.header.assessment} is {s.status}: {counted(s.labels, 'label')} by "
+        f"{counted(s.annotators, 'annotator')}, {counted(s.open_items, 'item')} before them now, "
+        f"{s.claims:,} chosen in all (revision {s.revision})."
     )
     if s.waiting:
         lines.append(f"{waiting_text(s.waiting)}.")
@@ -52,11 +56,13 @@ def status_text(s: Status) -> str:
     for annotation, why in sorted(s.rejected.items())[:10]:
         lines.append(f"Rejected: annotation {annotation} of {why['item']}: {why['reason']}.")
     if len(s.rejected) > 10:
-        lines.append(f"... and {len(s.rejected) - 10} more rejected annotations (see --json).")
+        more = counted(len(s.rejected) - 10, "more rejected annotation")
+        lines.append(f"... and {more} (see --json).")
     if s.labelling:
         lines += textwrap.wrap(s.labelling, WIDTH)
     if s.foreign_tasks:
-        lines.append(f"{s.foreign_tasks} tasks of the project are not ours and do not count.")
+        said = "is not ours and does" if s.foreign_tasks == 1 else "are not ours and do"
+        lines.append(f"{counted(s.foreign_tasks, 'task')} of the project {said} not count.")
     if s.error:
         lines.append(f"The last turn failed: {s.error}")
     if s.report_error:
@@ -85,7 +91,7 @@ def _groups_table(s: Status) -> str:
             f"{g['mean']:.3f}",
             f"{g['low']:.3f} to {g['high']:.3f}",
         )
-    return _printed(table, len(shown) - MOST_GROUPS, "groups")
+    return _printed(table, len(shown) - MOST_GROUPS, "more group")
 
 
 def _differences_table(differences: list[dict[str, Any]]) -> str:
@@ -106,13 +112,13 @@ def _differences_table(differences: list[dict[str, Any]]) -> str:
             share(row["within"]),
             share(row["below"]),
         )
-    return _printed(table, len(differences) - MOST_GROUPS, "differences")
+    return _printed(table, len(differences) - MOST_GROUPS, "more difference")
 
 
 def _printed(table: Table, more: int, what: str) -> str:
     out = io.StringIO()
     Console(file=out, width=WIDTH, highlight=False, markup=False).print(table)
-    return out.getvalue().rstrip() + (f"\n... and {more} more {what}" if more > 0 else "")
+    return out.getvalue().rstrip() + (f"\n... and {counted(more, what)}" if more > 0 else "")
 
 
 def pool_text(plan: Plan, pool: Pool) -> str:
@@ -130,7 +136,7 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         if asked.metric == "confusion"
         else f"the {words.name} of each",
         "evaluate": f"the mean {words.name} between predictions and people's votes, by "
-        f"{plan.annotation.per_item} votes an item",
+        f"{counted(plan.annotation.per_item, 'vote')} an item",
     }[asked.task]
     if models is not None:
         text = question_of_models(models).rstrip("?")
@@ -143,55 +149,66 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         "tolerance": asked.tolerance or None,
     }
     named = ", ".join(f"{key} {value}" for key, value in of_metric.items() if value is not None)
-    strata = "1 stratum" if plan.pool.strata == 1 else f"{plan.pool.strata} strata"
+    strata = counted(plan.pool.strata, "stratum", "strata")
     strength = "" if plan.prior.kind == "empirical" else f" of strength {plan.prior.strength:g}"
     claim = f"{stop.kind} {stop.target:g}" + (f" at {stop.confidence:g}" if stop.confidence else "")
-    limits = {
-        "at least {} labels a group": stop.min_per_group or None,
-        "confirmed at {} looks": stop.looks if stop.looks > 1 else None,
-        "budget {}": stop.budget,
-    }
-    limited = "".join(f", {text.format(n)}" for text, n in limits.items() if n is not None)
+    limits = [
+        f"at least {counted(stop.min_per_group, 'label')} a group" if stop.min_per_group else "",
+        f"confirmed at {stop.looks} looks" if stop.looks > 1 else "",
+        f"budget {stop.budget}" if stop.budget is not None else "",
+    ]
+    limited = "".join(f", {text}" for text in limits if text)
     left_out = f" ({told})" if (told := left_out_text(pool.dropped)) else ""
     return (
-        f"The plan of {plan.assessment} is fine: {pool.n_items:,} items{left_out} in "
-        f"{n_groups:,} {'group' if n_groups == 1 else 'groups'} "
-        f"({len(pool.classes):,} classes); the question is {question}"
+        f"The plan of {plan.assessment} is fine: {counted(pool.n_items, 'item')}{left_out} in "
+        f"{counted(n_groups, 'group')} ({counted(len(pool.classes), 'class', 'classes')}); "
+        f"the question is {question}"
         f"{f' ({named})' if named else ''}.\n"
         f"Strategy {plan.strategy}, {plan.prior.kind} prior{strength}, {strata} of the score "
-        f"({pool.n_cells:,} cells), {plan.population} population, seed {plan.seed}.\n"
+        f"({counted(pool.n_cells, 'cell')}), {plan.population} population, seed {plan.seed}.\n"
         f"Stop rule {claim}{limited}, guarantee {stop.guarantee}. Pool {pool.hash[:12]}."
     )
 
 
+_KINDS = {"problem": ("Problem:", "red"), "hint": ("Hint:", "yellow")}
+
+
 def finding_text(finding: Finding) -> str:
     """One line of `doctor`, and its cure below."""
-    mark = "ok " if not finding.cure else "!! "
-    line = f"{mark}{finding.what}: {finding.seen}"
-    if not finding.cure:
-        return line
-    return (
-        line
-        + "\n"
-        + textwrap.fill(finding.cure, WIDTH, initial_indent="   -> ", subsequent_indent="      ")
+    line = printable(f"{finding.what}: {finding.seen}")
+    if finding.kind == "ok":
+        return f"ok {line}"
+    word, colour = _KINDS[finding.kind]
+    cure = textwrap.fill(
+        printable(finding.cure), WIDTH, initial_indent="   -> ", subsequent_indent="      "
     )
+    return f"{coloured(word, fg=colour, bold=True)} {line}\n{cure}"
+
+
+def count_text(findings: Sequence[Finding]) -> str:
+    """The last line of `doctor`."""
+    n = Counter(finding.kind for finding in findings)
+    return f"{counted(n['problem'], 'problem')}, {counted(n['hint'], 'hint')}."
 
 
 def replay_text(result: Replay) -> str:
     """What `replay` found."""
     lines = [
-        f"Read {result.answers:,} annotations from Label Studio: {result.labels:,} labels.",
+        f"Read {counted(result.answers, 'annotation')} from Label Studio: "
+        f"{counted(result.labels, 'label')}.",
         "The judgements of every item are the same."
         if not result.items_judged_otherwise
-        else f"The judgements of {len(result.items_judged_otherwise)} items differ: "
+        else f"The judgements of {counted(len(result.items_judged_otherwise), 'item')} differ: "
         f"{', '.join(result.items_judged_otherwise[:5])}.",
         "The tally is the same."
         if not result.tally_differences
-        else f"The tally differs in {len(result.tally_differences)} places (rebuilt, kept): "
+        else f"The tally differs in {counted(len(result.tally_differences), 'place')} (rebuilt, "
+        "kept): "
         f"{dict(list(result.tally_differences.items())[:5])}",
-        f"{result.items_queued_twice} items were queued twice.",
-        f"{result.choices - len(result.choices_not_repeated):,} of {result.choices:,} choices were "
-        "made again and came out the same.",
+        f"{counted(result.items_queued_twice, 'item was', 'items were')} queued twice.",
+        f"Of {counted(result.choices, 'choice')} that "
+        f"{'was' if result.choices == 1 else 'were'} made again, "
+        f"{result.choices - len(result.choices_not_repeated):,} came out the same.",
     ]
     if result.choices_not_repeated:
         lines[-1] += " A release whose statistics differ chooses otherwise."

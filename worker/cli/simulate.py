@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from worker.cli.ends import leave
 from worker.cli.parts import JSON, PLAN, context_here
+from worker.formats import counted
 from worker.nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -142,8 +144,7 @@ def simulate(
 ) -> None:
     """Replay a labelled pool: what would a PLAN have cost, and would it have been right?
 
-    Needs neither Label Studio nor (without --rq) Redis. Ctrl-C reports on the runs that are
-    finished, with exit code 0.
+    Needs neither Label Studio nor (without --rq) Redis. Ctrl-C reports on the finished runs.
     """
     from worker.simulate.cases import Asked
     from worker.simulate.report import simulated
@@ -161,6 +162,7 @@ def simulate(
 
         write_whole(report, page(found))
         click.echo(f"The page: {report}", err=True)
+    leave(is_whole=all(len(one) == runs for one in finished))
 
 
 @click.command(name="plan-labels")
@@ -175,8 +177,7 @@ def plan_labels(
 ) -> None:
     """Say how many labels the question of a PLAN will cost, before there is any.
 
-    Pools are drawn from the plan's prior. Ctrl-C reports on the runs that are finished, with exit
-    code 0.
+    Pools are drawn from the plan's prior. Ctrl-C reports on the finished runs.
     """
     from worker.plan import load_plan
     from worker.simulate.cases import Asked
@@ -187,6 +188,7 @@ def plan_labels(
     (case,), (finished,) = _run(plan, Asked(seed=seed, only_stop=True), runs, processes, over_rq)
     report = planned(case, finished, budget)
     click.echo(json.dumps(report) if as_json else planned_text(report))
+    leave(is_whole=len(finished) == runs)
 
 
 def _check_numbers(cases: Sequence[Case], asked: Asked) -> None:
@@ -219,7 +221,7 @@ def _run(
     if asked.at and max(asked.at) > last:
         cure = ", or raise --until" if last < n_items else f": the pool has {n_items:,} items"
         raise click.BadParameter(
-            f"came {max(asked.at)}, but runs end at {last:,} labels; leave it out{cure}",
+            f"came {max(asked.at)}, but runs end at {counted(last, 'label')}; leave it out{cure}",
             param_hint="--at",
         )
     finished: list[list[Run]] = [[] for _ in cases]

@@ -21,6 +21,7 @@ from worker.evaluator.texts import (
     number,
     remarks,
 )
+from worker.formats import counted
 
 WIDTH = 100
 _NOTHING = "-"
@@ -30,13 +31,14 @@ def evaluation_text(evaluation: Evaluation) -> str:
     """What an experiment found, for people."""
     found = evaluation.found
     votes = f"{evaluation.votes:,.1f} votes" if evaluation.votes is not None else "frequencies"
+    items = counted(found.items, "item")
+    classes = counted(len(evaluation.classes), "class", "classes")
     several = f", {found.predictions} predictions each" if found.predictions > 1 else ""
     lines = [*textwrap.wrap(headline(found), WIDTH), ""]
     lines.append(
-        f"{found.items:,} items with {votes} each on average{several}, "
-        f"{len(evaluation.classes)} classes."
+        f"{items} with {votes} each on average{several}, {classes}."
         if evaluation.votes is not None
-        else f"{found.items:,} items with {votes}{several}, {len(evaluation.classes)} classes."
+        else f"{items} with {votes}{several}, {classes}."
     )
     lines += [line for note in evaluation.notes for line in textwrap.wrap(note, WIDTH)]
     table = _fit(found) if isinstance(found, FitExperiment) else _predictors(found)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from worker.core.drift.change import LEVEL
 from worker.findings.claims import listed
 from worker.findings.continuation import Shift, ThenAndNow
+from worker.formats import counted
 from worker.pool.since import Since
 
 _ENOUGH = 20.0  # times as probable: what is called so
@@ -20,12 +21,14 @@ def sentences(
     since: Since, pool: ThenAndNow, changed: Sequence[str], shift: Shift
 ) -> Iterator[str]:
     yield (
-        f"{since.labels:,} labels of {since.assessment} are taken over; each of them counts as "
+        f"{counted(since.labels, 'label')} of {since.assessment} "
+        f"{'is' if since.labels == 1 else 'are'} taken over; each of them counts as "
         f"{pool.believed:.2f} of a new one at present."
     )
     if since.n_left_out:
         what = ", ".join(f"{name} ({n})" for name, n in list(since.left_out.items())[:_NAMED])
-        yield f"{since.n_left_out:,} labels are of what is not in this pool, and left out: {what}."
+        left_out = counted(since.n_left_out, "label is", "labels are")
+        yield f"{left_out} of what is not in this pool, and left out: {what}."
     if changed:
         more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
         verb = "differs" if len(changed) == 1 else "differ"

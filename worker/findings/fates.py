@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from worker.assessment import Assessment
 from worker.assessment.outcomes import n_labelled
+from worker.formats import counted
 from worker.store import State
 
 
@@ -68,11 +69,10 @@ def open_tasks(state: State) -> list[tuple[int, ...]]:
 def given_up_text(given_up: dict[str, int]) -> str:
     """Such as "1 deleted item, 2 skipped items"; empty if there are none."""
     told = sorted(given_up.items())
-    return ", ".join(f"{n:,} {state} item{'s' * (n != 1)}" for state, n in told)
+    return ", ".join(counted(n, f"{state} item") for state, n in told)
 
 
 def left_out_text(dropped: Mapping[str, int]) -> str:
     """Such as "5 rows left out: 2 empty, 3 duplicate"; empty if there are none."""
-    n = sum(dropped.values())
     told = ", ".join(f"{rows:,} {why}" for why, rows in dropped.items())
-    return f"{n:,} row{'s' * (n != 1)} left out: {told}" if n else ""
+    return f"{counted(sum(dropped.values()), 'row')} left out: {told}" if told else ""

@@ -21,7 +21,7 @@ from worker.findings.claims import (
     wrong_at_most,
 )
 from worker.findings.model_comparison import finding_of_models
-from worker.formats import error
+from worker.formats import counted, error
 from worker.metrics import WORDS, Words
 
 
@@ -42,7 +42,8 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
         return found + _sure(assessment, verdict)
     if question.task == "compare":
         said = [_of_pair(words, names, pair, question.epsilon) for pair in verdict.pairs[:3]]
-        more = f", and {len(verdict.pairs) - 3} more pairs" if len(verdict.pairs) > 3 else ""
+        n_more = len(verdict.pairs) - 3
+        more = f", and {counted(n_more, 'more pair')}" if n_more > 0 else ""
         return "; ".join(said) + more + _sure(assessment, verdict)
     value = verdict.value if verdict.value is not None else float("nan")
     asked = f"{error(value)} (asked for: {assessment.rule.target:g})"
@@ -122,12 +123,13 @@ def _and_labels(
 ) -> str:
     found, n_items = finding(assessment, belief, verdict), assessment.pool.n_items
     if belief.soft_labels is not None:
-        votes = f"{belief.soft_labels.n_votes:,} votes on {verdict.labels:,} of {n_items:,} items"
+        votes = counted(belief.soft_labels.n_votes, "vote")
+        votes += f" on {verdict.labels:,} of {counted(n_items, 'item')}"
         return f"{found}; after {votes}."
     known = known_text(assessment)
     more = f" ({known})" if known else ""
     found += _among(assessment, among)
-    return f"{found}; {verdict.labels:,} of {n_items:,} items labelled{more}."
+    return f"{found}; {verdict.labels:,} of {counted(n_items, 'item')} labelled{more}."
 
 
 def _among(assessment: Assessment, among: Sequence[Shortlist]) -> str:
@@ -159,9 +161,10 @@ def known_text(assessment: Assessment) -> str:
     known, n = assessment.pool.known, assessment.pool.n_known
     if known is None:
         return ""
-    if known.use == "random":
-        return f"{n:,} more were known before and count as drawn at random"
-    return f"{n:,} more were known before and count for themselves only"
+    own = "itself" if n == 1 else "themselves"
+    how = "as drawn at random" if known.use == "random" else f"for {own} only"
+    said = "was known before and counts" if n == 1 else "were known before and count"
+    return f"{n:,} more {said} {how}"
 
 
 def guarantee_means(assessment: Assessment) -> str:

@@ -15,6 +15,7 @@ from worker.core.posterior.intervals import whole
 from worker.evaluator.experiments import Part, Predictor, PredictorExperiment
 from worker.evaluator.measures import MEASURES
 from worker.evaluator.summaries import Confused, Estimate, confused, distribution
+from worker.formats import counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -79,7 +80,7 @@ def sentences(found: PredictorExperiment | None) -> tuple[str, ...]:
 
 
 def _sentence(pair: Confused) -> str:
-    of = f"{pair.items:,} item{'s' * (pair.items != 1)} with votes"
+    of = f"{counted(pair.items, 'item')} with votes"
     found = pair.probability
     return (
         f"Where most people say {pair.human} ({of}), the predictions give {pair.predicted} "

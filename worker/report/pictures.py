@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from worker.formats import count, error, percent, share, value
+from worker.formats import count, counted, error, percent, share, value
 from worker.report import pictures_svg as on
 from worker.report.contents import Bin, Reliability, Report
 from worker.report.contents_progress import Point
@@ -67,7 +67,8 @@ def _progress_alt(report: Report, points: Sequence[Point]) -> str:
         return f"No labels yet; {asked}."
     first, last = points[0], points[-1]
     return (
-        f"{report.progress_name} after {first.labels:,} labels: {form(first.reached or 0.0)}; "
+        f"{report.progress_name} after {counted(first.labels, 'label')}: "
+        f"{form(first.reached or 0.0)}; "
         f"after {last.labels:,}: {form(last.reached or 0.0)}; {asked}."
     )
 
@@ -158,8 +159,8 @@ def rope(report: Report) -> Picture:
         axes.plot(at + 0.012, -0.95, "s", color=colour, markersize=9, mew=0, clip_on=False)
         on.note(axes, at + 0.035, -0.95, meaning)
     alt = (
-        f"Probabilities of {len(shown)} of {report.n_pairs:,} pairs that the first group is lower, "
-        f"{within} or higher."
+        f"Probabilities of {len(shown)} of {counted(report.n_pairs, 'pair')} that the first group "
+        f"is lower, {within} or higher."
     )
     for pair in shown[:1]:
         alt += (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from worker.formats import count, sentence, share, value
+from worker.formats import count, counted, sentence, share, value
 from worker.metrics import RANGES
 from worker.report import pictures_svg as on
 from worker.report.contents import Group, Report
@@ -181,7 +181,7 @@ def _lines(shown: Rows, limits: tuple[float, float]) -> tuple[on.Sheet, Axes]:
     on.named(axes, names, {n for n, g in enumerate(shown.groups) if g and g.is_chosen})
     gaps = [at for at, group in enumerate(shown.groups) if group is None]
     for at, left_out in zip(gaps, shown.left_out, strict=True):
-        more = f"{left_out:,} more groups; the table has them all"
+        more = f"{counted(left_out, 'more group')}; the table has them all"
         axes.axhline(at, color=on.RULE, linewidth=1, linestyle=(0, (1, 3)))
         axes.text(
             0.5, at, more, transform=axes.get_yaxis_transform(), color=on.QUIET,
@@ -233,7 +233,8 @@ def _values(report: Report, groups: Sequence[Group]) -> tuple[float, float]:
 
 def _of(shown: Rows, groups: Sequence[Group]) -> str:
     here = sum(g is not None for g in shown.groups)
-    return f"{here} of {len(groups):,} groups" if shown.left_out else f"{len(groups)} groups"
+    every = counted(len(groups), "group")
+    return f"{here} of {every}" if shown.left_out else every
 
 
 def _extremes(groups: Sequence[Group]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from worker.formats import count, error
+from worker.formats import count, counted, error
 from worker.report import pictures_svg as on
 from worker.report.pictures_svg import Picture
 
@@ -108,7 +108,7 @@ def _stops(results: Sequence[Result], prior: str) -> Picture:
             continue
         axes.plot(stop["labels_quartiles"], [row, row], color=on.BLUE, linewidth=1.8)
         axes.plot([stop["labels_median"]], [row], "o", color=on.BLUE, markersize=6, mew=0)
-        told.append(f"{result['strategy']} after {stop['labels_median']:,} labels")
+        told.append(f"{result['strategy']} after {counted(stop['labels_median'], 'label')}")
     axes.set_ylim(len(results) - 0.5, -0.5)
     axes.set_xlim(left=0)
     on.named(axes, [on.word(sheet, result["strategy"]) for result in results])

@@ -19,7 +19,7 @@ from worker.core.stopping.schedule import POINTS
 from worker.core.stopping.verdict import Verdict
 from worker.findings.foreseen import labels_more, within_budget
 from worker.findings.wording import finding
-from worker.formats import probability
+from worker.formats import counted, probability
 from worker.report.contents import Group
 from worker.report.contents_progress import Changes, Forecast, Moved, Point
 
@@ -93,9 +93,10 @@ def forecast(
         text = f"How many more it takes cannot be said yet; {left:,} can be had."
         return Forecast(None, None, per_hour, text)
     low, more, high = (min(_two_digits(math.ceil(m)), left) for m in missing)
-    text = f"About {more:,} more label{'s' * (more != 1)}"
+    text = f"About {counted(more, 'more label')}"
     if more == left:
-        text = f"It may well take all of the {left:,} labels that can be had"
+        every = "all of " * (left != 1)
+        text = f"It may well take {every}the {counted(left, 'label')} that can be had"
     elif low < high:
         text += f" (perhaps {low:,} to {high:,})"
     at = None

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from worker.formats import found, plain, sentence, shown
+from worker.formats import counted, found, plain, sentence, shown
 from worker.report.contents import Report
 from worker.report.pictures_groups import sorted_groups
 
@@ -173,7 +173,7 @@ def pairs_table(report: Report) -> Table:
         Column("Within", "pairs.{0}.within", "share"),
         Column("First is higher", "pairs.{0}.above", "share"),
     )
-    n, of_all = len(report.pairs), f"{report.n_pairs:,} pairs"
+    n, of_all = len(report.pairs), counted(report.n_pairs, "pair")
     some = (
         f"the {n} least sure of {of_all}" if n < report.n_pairs else f"{of_all}, least sure first"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from worker.formats import seemly, shown
+from worker.formats import counted, seemly, shown
 
 # Neither script nor another host: these pages are text, tables and lines.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -23,7 +23,8 @@ _TEMPLATES = Path(__file__).with_name("templates")
 def template(name: str) -> Template:
     """Return a template of worker/report/templates by its file name.
 
-    Numbers are written by the filter `as`, with one of the kinds of `formats.KINDS`.
+    Numbers are written by the filter `as`, with one of the kinds of `formats.KINDS`, or by
+    `counted` with what is counted.
     """
     environment = Environment(
         loader=PackageLoader("worker.report"),
@@ -34,6 +35,7 @@ def template(name: str) -> Template:
         finalize=seemly,
     )
     environment.filters["as"] = shown
+    environment.filters["counted"] = counted
     environment.globals["policy"] = POLICY
     return environment.get_template(name)
 

@@ -9,7 +9,7 @@ from worker.findings.annotating import annotation_text
 from worker.findings.claims import listed, needs_the_right_set, within_text
 from worker.findings.model_comparison import question_of_models
 from worker.findings.wording import noun_of
-from worker.formats import percent
+from worker.formats import counted, percent
 from worker.metrics import WORDS
 
 _GLOSSARY = {
@@ -160,9 +160,9 @@ def rule_text(work: Assessment) -> str:
     elif stop.looks > 1:
         text += f", at {stop.looks} looks running"
     if stop.min_per_group:
-        text += f", with at least {stop.min_per_group:,} labels a group"
+        text += f", with at least {counted(stop.min_per_group, 'label')} a group"
     if rule.budget is not None:
-        text += f"; in any case after {rule.budget:,} labels"
+        text += f"; in any case after {counted(rule.budget, 'label')}"
     return " ".join(filter(None, (f"{text}.", annotation_text(work))))
 
 

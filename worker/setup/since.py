@@ -14,6 +14,7 @@ from worker.core.drift.shift import scores_differ, shares_differ
 from worker.core.posterior.belief import group_labelled, group_share, group_size
 from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.summary import mean
+from worker.formats import counted
 from worker.metrics import METRICS
 from worker.plan import Plan
 from worker.plan.since_part import since_file
@@ -61,12 +62,13 @@ def with_earlier(
 
 def taken_over(since: Since) -> str:
     """What a plan's check says of the assessment that it continues."""
-    text = f"{since.labels:,} labels of {since.assessment} are taken over"
+    verb = "is" if since.labels == 1 else "are"
+    text = f"{counted(since.labels, 'label')} of {since.assessment} {verb} taken over"
     if since.status == "running":
         text += " as they are now (it is still running: what comes later is not)"
     if since.left_out:
         left = ", ".join(f"{name} ({n})" for name, n in list(since.left_out.items())[:5])
-        text += f"; {since.n_left_out:,} are left out, for they are of what is not here: {left}"
+        text += f"; {since.n_left_out:,} left out, of what is not here: {left}"
     return text
 
 
@@ -80,9 +82,9 @@ def continue_with(plan: Plan, pool: Pool, earlier: Earlier) -> Pool:
     work, items = earlier.work, earlier.items
     if pool.known is not None:
         raise NotContinuable(
-            f"since: this pool begins with {pool.n_known} labels of its project already, and with "
-            f"those of {work.plan.assessment} none could say which is which; leave `since` out, or "
-            "the labels of the project."
+            f"since: this pool begins with {counted(pool.n_known, 'label')} of its project "
+            f"already, and with those of {work.plan.assessment} none could say which is which; "
+            "leave `since` out, or the labels of the project."
         )
     if not work.pool.has_scores and needs_scores(pool, plan.question.positive):
         cure = "write `strata: 1` under `pool`, or " if plan.pool.strata > 1 else ""

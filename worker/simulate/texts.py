@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from worker.formats import counted
+
 WIDTH = 100
 _MOST_COUNTS = 5
 
@@ -39,8 +41,9 @@ def simulated_text(report: dict[str, Any]) -> str:
     column = report["truth"]
     truth = f"true classes in {column}" if column else "truths drawn from the prior"
     lines = [
-        f"{report['finished']} runs over the {report['items']:,} items of {report['pool']} "
-        f"({truth}; seed {report['seed']}), {report['until']:,} labels each."
+        f"{counted(report['finished'], 'run')} over the {counted(report['items'], 'item')} of "
+        f"{report['pool']} ({truth}; seed {report['seed']}), {counted(report['until'], 'label')} "
+        "each."
     ]
     if report["per_item"] > 1:
         lines.append(f"A label is an item with its {report['per_item']} annotations.")
@@ -120,8 +123,9 @@ def planned_text(report: dict[str, Any]) -> str:
         return "No run stopped."
     low, high = report["labels_quartiles"]
     lines = [
-        f"The question will cost about {report['labels_median']:,} labels of {report['items']:,} "
-        f"items (half of the time {low:,} to {high:,}): {report['runs']} pools drawn from the "
+        f"The question will cost about {counted(report['labels_median'], 'label')} of "
+        f"{counted(report['items'], 'item')} (half of the time {low:,} to {high:,}): "
+        f"{counted(report['runs'], 'pool')} drawn from the "
         f"{report['prior']} prior, strategy {report['strategy']}.",
         f"It is answered before all is labelled in "
         f"{report['answered_before_all_are_labelled']:.0%} of them.",
@@ -133,7 +137,7 @@ def planned_text(report: dict[str, Any]) -> str:
         )
     if report["budget"] is not None:
         lines.append(
-            f"The budget of {report['budget']:,} labels is enough in "
+            f"The budget of {counted(report['budget'], 'label')} is enough in "
             f"{report['answered_within_budget']:.0%}."
         )
     return "\n".join(lines)
@@ -145,7 +149,7 @@ def _unanswered(result: dict[str, Any]) -> str:
         return ""
     spent = f" ({stop['budget']} because the budget was spent)" if stop["budget"] else ""
     return (
-        f"{stop['inconclusive']} of {result['runs']} runs of {result['strategy']}, "
+        f"{stop['inconclusive']} of {counted(result['runs'], 'run')} of {result['strategy']}, "
         f"{result['prior']}, ended without an answer{spent}."
     )
 

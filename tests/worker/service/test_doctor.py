@@ -1,4 +1,4 @@
-"""The doctor sees what is wrong, says what to do, and is fatal only about what is needed."""
+"""The doctor sees what is wrong, says what to do, and fails only for a problem."""
 
 import json
 import re
@@ -123,26 +123,26 @@ def test_a_server_without_an_append_only_file_gets_a_cure(tmp_path):
 # --- Label Studio --------------------------------------------------------------------------------
 
 
-def test_without_label_studio_that_alone_is_fatal_and_the_rest_is_still_looked_at(context):
+def test_without_label_studio_that_alone_is_a_problem_and_the_rest_is_still_looked_at(context):
     findings = found(context)
-    assert [what for what, finding in findings.items() if finding.is_fatal] == ["Label Studio"]
+    assert [what for what, one in findings.items() if one.kind == "problem"] == ["Label Studio"]
     assert "LABEL_STUDIO_URL is not set" in findings["Label Studio"].cure
     assert {"Receiver", "Workers", "Watcher"} <= findings.keys()
 
 
-def test_a_label_studio_that_does_not_answer_is_fatal(context, monkeypatch):
+def test_a_label_studio_that_does_not_answer_is_a_problem(context, monkeypatch):
     monkeypatch.setenv("LABEL_STUDIO_URL", NOWHERE)
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", "0123456789abcdef")
     finding = found(context)["Label Studio"]
-    assert finding.is_fatal
+    assert finding.kind == "problem"
     assert f"{NOWHERE} did not answer" in finding.cure
 
 
-def test_something_else_at_the_address_is_fatal(context, listen, monkeypatch):
+def test_something_else_at_the_address_is_a_problem(context, listen, monkeypatch):
     monkeypatch.setenv("LABEL_STUDIO_URL", listen({}))
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", "0123456789abcdef")
     finding = found(context)["Label Studio"]
-    assert finding.is_fatal
+    assert finding.kind == "problem"
     assert "not Label Studio's JSON" in finding.cure
 
 
@@ -157,11 +157,11 @@ def test_a_label_studio_that_is_well_is_told_with_version_user_token_and_clock(
     assert not any(findings[what].cure for what in ("Label Studio", "Token", "Clock"))
 
 
-def test_an_old_label_studio_is_to_be_upgraded_but_not_fatal(context, label_studio_of):
+def test_an_old_label_studio_is_to_be_upgraded_but_no_problem(context, label_studio_of):
     label_studio_of("1.9.2")
     finding = found(context)["Label Studio"]
     assert "upgrade it" in finding.cure
-    assert not finding.is_fatal
+    assert finding.kind == "hint"
 
 
 @pytest.mark.parametrize("ahead_s", [3600.0, -3600.0])
@@ -211,12 +211,26 @@ def test_a_worker_and_a_watcher_at_work_are_seen(context):
     assert (findings["Watcher"].seen, findings["Watcher"].cure) == ("watching", "")
 
 
+def test_nobody_at_work_is_a_problem_only_where_an_assessment_would_stand_still(context, listen):
+    assert {found(context)[what].kind for what in ("Receiver", "Workers", "Watcher")} == {"hint"}
+
+    context.enter("mine")
+    context.state.hset("assay:{mine}:meta", mapping={"status": "running"})
+    findings = found(context)
+    assert findings["Workers"].kind == "problem"
+    assert findings["Watcher"].kind == "problem", "nobody hears of a label"
+
+    context.state.set(RECEIVER, listen({"/healthz": {"status": "up"}}))
+    assert found(context)["Watcher"].kind == "hint", "webhooks tell of labels"
+
+
 def test_an_assessment_whose_last_turn_failed_is_named_with_the_error(context):
     context.enter("mine")
     context.enter("other")
     context.ledger("mine").set_metadata(error="Unreachable: it did not answer")
     findings = found(context)
     assert findings["Assessment mine"].cure == "Unreachable: it did not answer"
+    assert findings["Assessment mine"].kind == "problem"
     assert "Assessment other" not in findings
 
 
@@ -252,15 +266,24 @@ def test_the_command_succeeds_when_only_our_processes_are_missing(doctor, label_
 def test_the_command_marks_what_needs_a_cure_and_puts_it_below(doctor):
     _, text = doctor()
     assert "ok Eviction: noeviction\n" in text
-    assert "!! Label Studio: not usable\n   -> LABEL_STUDIO_URL is not set" in text
+    assert "Problem: Label Studio: not usable\n   -> LABEL_STUDIO_URL is not set" in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_what_is_well_comes_first_then_hints_then_problems_and_how_many(doctor):
+    _, text = doctor()
+    marks = [line.split()[0] for line in text.splitlines() if not line.startswith("   ")]
+    order = ["ok", "Hint:", "Problem:", "1"]
+    assert list(dict.fromkeys(marks)) == order
+    assert text.splitlines()[-1] == "1 problem, 3 hints."
 
 
 def test_scripts_get_every_finding_in_one_document(doctor):
     _, text = doctor("--json")
     findings = json.loads(text)
-    assert all(finding.keys() == {"what", "seen", "cure"} for finding in findings)
-    assert {"Server", "Label Studio", "Receiver"} <= {finding["what"] for finding in findings}
+    assert all(finding.keys() == {"what", "seen", "cure", "kind"} for finding in findings)
+    kinds = {finding["what"]: finding["kind"] for finding in findings}
+    assert (kinds["Server"], kinds["Label Studio"], kinds["Receiver"]) == ("ok", "problem", "hint")
 
 
 def test_a_finding_without_a_cure_is_one_line():

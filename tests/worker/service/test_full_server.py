@@ -89,7 +89,7 @@ def test_while_it_is_full_people_are_told_why_and_afterwards_all_goes_on_by_itse
             assert httpx.get(f"{base}/", timeout=60).status_code == 200
             context = Context(Settings(tmp_path, url, None), url)
             (room,) = [one for one in examine(context.settings, context) if one.what == "Room"]
-            assert (room.seen, room.is_fatal) == ("too little", True)
+            assert (room.seen, room.kind) == ("too little", "problem")
             assert "raise `maxmemory`" in room.cure
 
             state.config_set("maxmemory", 0)
