@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 
 from tests.promises.small import CLASSES, small_assessment
 from tests.worker.cli.commands import failed
+from worker.cli.printing import status_text
+from worker.formats import counted
+from worker.report.status import status_of
 from worker.service.context import Context
 from worker.service.embedded import server
 from worker.store.settings import Settings
@@ -53,6 +57,34 @@ def test_status_for_people_puts_the_answer_first_and_the_groups_below(assay, beg
     assert assay("status").stdout.startswith(f"{begun} (running): Not yet")
 
 
+def test_one_of_anything_is_said_as_one(assay, begun, tmp_path):
+    home = tmp_path / "home"
+    with server(home, None) as url:
+        context = Context(Settings(home, None, None), url)
+        status = status_of(context, begun)
+        context.close()
+    one = replace(status, labels=1, annotators=1, open_items=1, foreign_tasks=1, retired={"x": 1})
+    text = status_text(one)
+    assert f"{begun} is running: 1 label by 1 annotator, 1 item before them now, " in text
+    assert "1 task of the project is not ours and does not count." in text
+    assert "counted as unlabelled: 1 x item." in text
+    assert [counted(n, "person", "people") for n in (0, 1, 2_000)] == [
+        "0 people", "1 person", "2,000 people",
+    ]  # fmt: skip
+
+
+def test_the_reason_of_a_pause_is_kept_as_one_line_for_annotators(assay, begun, tmp_path):
+    assert assay("pause", begun, "--why", "two\n lines\x1b[31m").exit_code == 0
+    home = tmp_path / "home"
+    with server(home, None) as url:
+        context = Context(Settings(home, None, None), url)
+        assert context.ledger(begun).metadata()["paused_why"] == "two lines\ufffd[31m"
+        assay("resume", begun)
+        assay("pause", begun)
+        assert context.ledger(begun).metadata()["paused_why"] == ""
+        context.close()
+
+
 def test_an_export_to_a_file_is_what_would_be_printed(assay, begun, tmp_path):
     told = assay("export", begun, "--to", "kept.json", "--json")
     answer = json.loads(told.stdout)
@@ -72,4 +104,4 @@ def test_an_unknown_assessment_is_answered_with_those_that_there_are(assay, begu
 
 def test_a_replay_without_label_studio_is_one_message(assay, begun, monkeypatch):
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", "0123456789abcdef")
-    assert "http://fake did not answer" in failed(assay("replay", begun, "--json"))
+    assert "http://fake did not answer" in failed(assay("replay", begun))
