@@ -99,6 +99,8 @@ class TestCommits:
         assert revisions == [0, 0, 1, 1, 2, 3]
         log = [(c["revision"], c["item"], c["before"], c["now"]) for c in ledger.changes()]
         assert log == [(1, "a", None, "cat"), (2, "a", "cat", "dog"), (3, "a", "dog", None)]
+        for after in range(5):  # somebody who knows some of them reads the others only
+            assert [c["revision"] for c in ledger.changes(after)] == [1, 2, 3][after:]
 
     def test_the_tally_follows_edits_and_deletions(self, ledger: Ledger) -> None:
         claimed(ledger, "a", "b")

@@ -185,8 +185,8 @@ class StateStore(Protocol):
     def choices(self) -> list[dict[str, Any]]:
         """The log of claims, in their order."""
 
-    def changes(self) -> list[dict[str, Any]]:
-        """The log of changed outcomes with their revisions, in order."""
+    def changes(self, after: int = 0) -> list[dict[str, Any]]:
+        """The log of changed outcomes with their revisions, in order: those after a revision."""
 
     def rejected(self) -> dict[int, dict[str, Any]]:
         """Rejected annotations with their reasons."""

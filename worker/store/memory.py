@@ -148,8 +148,8 @@ class MemoryLedger:
     def choices(self) -> list[dict[str, Any]]:
         return [json.loads(text) for text in self._choices]
 
-    def changes(self) -> list[dict[str, Any]]:
-        return [json.loads(text) for text in self._changes]
+    def changes(self, after: int = 0) -> list[dict[str, Any]]:
+        return [json.loads(text) for text in self._changes[after:]]
 
     def rejected(self) -> dict[int, dict[str, Any]]:
         with self._lock:

@@ -76,8 +76,9 @@ class ValkeyLedger:
             pipe.hmget(self._key("meta"), ["status", "revision", "claims"])
             pipe.xlen(self._key("decisions"))
             pipe.hvals(self._key("authors"))  # a vote may leave the outcome, and so the revision
-            meta, decisions, latest = pipe.execute()
-        return tuple(str(part) for part in (*meta, decisions, sum(map(int, latest))))
+            pipe.hget(self._key("notes"), "report_claim")
+            meta, decisions, latest, report = pipe.execute()
+        return tuple(str(part) for part in (*meta, decisions, sum(map(int, latest)), report))
 
     def revision(self) -> int:
         # All of them: whoever goes on with one moves the others.
@@ -149,11 +150,11 @@ class ValkeyLedger:
     def choices(self) -> list[dict[str, Any]]:
         return self._log("choices")
 
-    def changes(self) -> list[dict[str, Any]]:
-        return self._log("log")
+    def changes(self, after: int = 0) -> list[dict[str, Any]]:
+        return self._log("log", after)  # every revision is one line
 
-    def _log(self, name: str) -> list[dict[str, Any]]:
-        lines = cast("list[str]", self._db.lrange(self._key(name), 0, -1))
+    def _log(self, name: str, first: int = 0) -> list[dict[str, Any]]:
+        lines = cast("list[str]", self._db.lrange(self._key(name), first, -1))
         return [json.loads(line) for line in lines]
 
     def rejected(self) -> dict[int, dict[str, Any]]:
