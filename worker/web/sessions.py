@@ -1,4 +1,4 @@
-"""Signing in with the token, and out again."""
+"""Signing in with the token, in a form or by a link, and out again."""
 
 from __future__ import annotations
 
@@ -25,14 +25,26 @@ class Sessions:
         self._frame, self._gate, self._signed_out = frame, gate, signed_out
 
     async def form(self, request: Request) -> Response:
-        return self._shown(request, request.query_params.get("next", "/"), "", 200)
+        """The form; or what a link with the token in it opens (`/login?token=...`)."""
+        target, token = request.query_params.get("next", "/"), request.query_params.get("token")
+        if token is None:
+            return self._shown(request, target, "", 200)
+        answer = await self._entered(request, target, token)
+        # The address has a token: nobody is told where one came from. A page with the form says
+        # its origin all the same, or the browser would send the form without (`Gate.is_ours`).
+        is_in = answer.status_code == 303
+        answer.headers["Referrer-Policy"] = "no-referrer" if is_in else "strict-origin"
+        return answer
 
     async def login(self, request: Request) -> Response:
         form = await form_of(request)
-        target = form.get("next", "/")
+        return await self._entered(request, form.get("next", "/"), form.get("token", ""))
+
+    async def _entered(self, request: Request, target: str, token: str) -> Response:
+        """Open a session for whoever has the token; the form again for others, a second later."""
         if self._gate.guesses.are_too_many:
             return self._shown(request, target, TOO_MANY, 429)
-        if not self._gate.is_token(form.get("token", "").strip()):
+        if not self._gate.is_token(token.strip()):
             await self._gate.guesses.wait()
             return self._shown(request, target, "This is not the token.", 403)
         answer = RedirectResponse(target if _NEXT.fullmatch(target) else "/", 303)
