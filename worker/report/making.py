@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from worker.report.slots import Slot
 from worker.service.context import Context
 from worker.service.desks import desk_of
 from worker.store import Header, Ledger
+from worker.store.metadata import Metadata
 
 log = logging.getLogger(__name__)
 
@@ -39,25 +42,50 @@ def make_scheduled(context: Context, assessment: str, number: int) -> Path | Non
         NoSuchAssessment, PoolChanged, OSError.
     """
     ledger = context.ledger(assessment)
-    metadata, now = ledger.metadata(), time.time()
-    claim = metadata.get("report_claim", "")
-    if number <= latest_done(metadata, now) or is_claimed(metadata, now):
+    metadata = ledger.metadata()
+    if number <= latest_done(metadata, time.time()):
         return None
-    mine = _claim(CLAIM_S)
-    if not ledger.compare_and_set("report_claim", claim, mine):
+    mine = claim(ledger, metadata)
+    if mine is None:
         return None
-    try:
+    with _claimed(ledger, mine):
         header = context.header(assessment)
         path, report = _make(context, header, Slot(number).at)
         outbox.put(ledger, stored_plan(header.plan), _made(number, path, report))
         _mark(ledger, number)
         if metadata.get("report_error"):
             ledger.set_metadata(report_error="")
+    return path
+
+
+def make_claimed(context: Context, assessment: str, mine: str) -> Path:
+    """Make a report now, for somebody who has `claim`ed it.
+
+    Raises:
+        NoSuchAssessment, PoolChanged, OSError.
+    """
+    with _claimed(context.ledger(assessment), mine):
+        return make_now(context, assessment)
+
+
+def claim(ledger: Ledger, metadata: Metadata) -> str | None:
+    """Keep others from making a report, who saw the same or less; None if somebody is at it."""
+    if is_claimed(metadata, time.time()):
+        return None
+    mine = _claim(CLAIM_S)
+    is_mine = ledger.compare_and_set("report_claim", metadata.get("report_claim", ""), mine)
+    return mine if is_mine else None
+
+
+@contextmanager
+def _claimed(ledger: Ledger, mine: str) -> Iterator[None]:
+    """Give the claim back; after a failure nobody tries again for a while."""
+    try:
+        yield
     except Exception:
         ledger.compare_and_set("report_claim", mine, _claim(RETRY_S))
         raise
     ledger.compare_and_set("report_claim", mine, "")
-    return path
 
 
 def make_now(context: Context, assessment: str, folder: Path | None = None) -> Path:

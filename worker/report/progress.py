@@ -38,20 +38,33 @@ def progress(work: Assessment, tally: Mapping[str, int], now: Verdict, text: str
     A function of the tally alone, so that it is the same after any restart: labels that were
     corrected since count as they are now.
     """
+    points: list[Point] = []
+    for k in stages_told(work, tally):
+        point = point_at(work, tally, k)
+        if point is None or point.labels >= now.labels:
+            continue
+        if not points or points[-1].labels != point.labels:
+            points.append(point)
+    return [*points, Point(now.labels, _rounded(now), text)]
+
+
+def stages_told(work: Assessment, tally: Mapping[str, int]) -> list[int]:
+    """The stages of the schedule at which the way so far is told, ascending."""
     last = bisect_left(POINTS, n_labelled(tally))
     is_quick = is_plain(tally, work.rules) and work.first.n_groups <= _MANY_GROUPS
     most = N_POINTS if is_quick else N_POINTS_SLOW
     chosen = np.unique(np.linspace(1, last, min(last, most)).round().astype(int))
-    rule = replace(work.rule, budget=None)
-    points: list[Point] = []
-    for k in chosen.tolist():
-        belief = work.believed_at(tally, k)
-        n = int(group_labelled(belief).sum()) if belief.n_labels is None else belief.n_labels
-        if n == 0 or n >= now.labels or (points and points[-1].labels == n):
-            continue
-        verdict = work.ask(belief, 1, rule)
-        points.append(Point(n, _rounded(verdict), finding(work, belief, verdict)))
-    return [*points, Point(now.labels, _rounded(now), text)]
+    return list(chosen.tolist())
+
+
+def point_at(work: Assessment, tally: Mapping[str, int], stage: int) -> Point | None:
+    """Where it stood when a stage began; None if none of its claims has a label."""
+    belief = work.believed_at(tally, stage)
+    n = int(group_labelled(belief).sum()) if belief.n_labels is None else belief.n_labels
+    if n == 0:
+        return None
+    verdict = work.ask(belief, 1, replace(work.rule, budget=None))
+    return Point(n, _rounded(verdict), finding(work, belief, verdict))
 
 
 def reached(verdict: Verdict) -> float | None:

@@ -16,6 +16,7 @@ from worker.findings.foreseen import to_be_had
 from worker.findings.model_comparison import models_of
 from worker.findings.wording import headline
 from worker.notices.outbox import given_up
+from worker.report.contents_progress import Forecast
 from worker.report.progress import forecast
 from worker.service.context import Context
 from worker.service.readable import readable
@@ -31,7 +32,7 @@ class Status:
     header: Header
     status: str
     text: str  # the headline, or the published decision
-    ahead: str  # about how many labels more; empty when it is over
+    forecast: Forecast | None  # about how many labels more; None when it is over
     labels: int
     pool_items: int
     confidence: float | None
@@ -58,6 +59,11 @@ class Status:
     annotation: dict[str, Any]  # how votes become labels: `annotating.annotation_of`
     waiting: dict[int, int]  # number of the next vote -> items that wait for it
     continues: dict[str, Any] | None  # as of the decision: the assessment that it continues
+
+    @property
+    def ahead(self) -> str:
+        """The forecast in words; empty when it is over."""
+        return "" if self.forecast is None else self.forecast.text
 
     def as_json(self) -> dict[str, Any]:
         """For scripts; every value is JSON."""
@@ -119,15 +125,15 @@ def _status_of(context: Context, assessment: str, work: Assessment | None) -> St
     published = [json.loads(text) for text in decisions] if state.status == "stopped" else []
     stop = next((d for d in reversed(published) if d["kind"] == "stop"), None)
     review = published[-1] if published and published[-1]["kind"] == "review" else None
-    ahead = ""
+    ahead = None
     if stop is None and verdict.reason == "open":
         left = to_be_had(work, state)
-        ahead = forecast(work, belief, verdict, left, (), datetime.now(UTC)).text
+        ahead = forecast(work, belief, verdict, left, (), datetime.now(UTC))
     return Status(
         header=header,
         status=state.status,
         text=stop["text"] if stop else headline(work, belief, verdict, among),
-        ahead=ahead,
+        forecast=ahead,
         labels=verdict.labels,
         pool_items=work.pool.n_items,
         confidence=verdict.confidence,

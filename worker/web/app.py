@@ -15,7 +15,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import (
-    FileResponse,
     HTMLResponse,
     JSONResponse,
     RedirectResponse,
@@ -27,14 +26,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from worker.errors import AssayError
-from worker.report.index import report_file
-from worker.report.templating import policy
 from worker.setup import lifecycle
 from worker.web.frame import Frame, form_of
 from worker.web.health import unready
 from worker.web.live import Feed
 from worker.web.metrics import exposition
 from worker.web.pages import detail, overview
+from worker.web.reports import Reports
 from worker.web.security import Gate, Guarded
 from worker.web.sessions import Sessions
 from worker.web.signed_out import SignedOut
@@ -46,7 +44,7 @@ class Site:
 
     def __init__(self, cache: StatusCache, gate: Gate, is_ending: Callable[[], bool]) -> None:
         self._cache, self._gate, self._is_ending = cache, gate, is_ending
-        self.frame = Frame(gate)
+        self.frame, self._reports = Frame(gate), Reports(cache)
         self._parts: dict[tuple[str, bool], tuple[str, str]] = {}  # of which page -> mark, HTML
         self._rendering: defaultdict[str, Lock] = defaultdict(Lock)
         self._feeds: dict[str, Feed] = {}
@@ -62,7 +60,7 @@ class Site:
             Route(f"{one}/part", self.part),
             Route(f"{one}/live", self.live),
             Route(f"{one}/status.json", self.status),
-            Route(f"{one}/reports/{{name}}", self.report),
+            Route(f"{one}/reports/{{name}}", self._reports.file),
             Route(f"{one}/{{action:str}}", self.steer, methods=["POST"]),
             Route("/login", sessions.form),
             Route("/login", sessions.login, methods=["POST"]),
@@ -138,23 +136,15 @@ class Site:
             lambda: (
                 detail(self._cache, assessment)
                 | {"can_steer": can_steer, "has_token": self._gate.token is not None}
+                | {"report_failed": self._reports.failed.get(assessment, "")}
             ),
         )
 
-    async def report(self, request: Request) -> Response:
-        assessment, name = request.path_params["assessment"], request.path_params["name"]
-        folder = await run_in_threadpool(self._cache.reports, assessment)
-        path = await run_in_threadpool(report_file, folder, name)
-        if path is None:
-            raise HTTPException(404, f"{assessment} has no report {name!r}.")
-        # A report is one file; it runs the script that sorts its tables, and sends nothing.
-        allowed = f"{policy()}; frame-ancestors 'none'"
-        return FileResponse(path, headers={"Content-Security-Policy": allowed})
-
     async def steer(self, request: Request) -> Response:
         assessment, action = request.path_params["assessment"], request.path_params["action"]
-        if action not in ("pause", "resume", "stop"):
-            raise HTTPException(404, f"There is no action {action!r}; there is pause, resume, stop")
+        if action not in ("pause", "resume", "stop", "report"):
+            there_is = "there is pause, resume, stop, report"
+            raise HTTPException(404, f"There is no action {action!r}; {there_is}")
         form = await form_of(request)
         if not self._gate.may_steer(request, form.get("csrf", "")):
             raise HTTPException(403, "Sign in with ASSAY_DASHBOARD_TOKEN first; nothing was done.")
@@ -163,6 +153,9 @@ class Site:
         if not more.isdecimal() or len(more) > 7 or not 1 <= int(more) <= 1_000_000:
             raise HTTPException(400, f"Labels to add: came {more[:20]!r}, expected 1 to 1,000,000.")
         context = self._cache.context
+        if action == "report":
+            await self._reports.make(assessment)
+            return RedirectResponse(f"/a/{assessment}#reports", 303)
         if action == "resume":
             await run_in_threadpool(lifecycle.resume, context, assessment, int(more))
         else:

@@ -20,7 +20,9 @@ from worker.formats import error, percent
 from worker.formats import share as share_of
 from worker.metrics import METRICS, WORDS
 from worker.report.index import pages
+from worker.report.scheduled import is_claimed
 from worker.report.status import Status
+from worker.web.charts import hours, way
 from worker.web.health import SILENT_S
 from worker.web.status_cache import Crew, StatusCache, Traffic
 
@@ -63,6 +65,11 @@ def detail(cache: StatusCache, assessment: str) -> dict[str, Any]:
     """
     status, crew = cache.status(assessment), cache.crew()
     work, traffic = cache.work(assessment), cache.traffic(assessment, crew)
+    history = cache.history(assessment, traffic.state)
+    charts = (
+        way(status, work, history.points(status.labels)),
+        hours(history.per_hour(traffic.now), traffic.now, work.plan.report.timezone),
+    )
     filled = [group for group in status.groups if group["size"]]
     rows = sorted(filled, key=lambda g: float(g["mean"]), reverse=status.which == "highest")
     differences = status.models["differences"] if status.models is not None else []
@@ -79,6 +86,8 @@ def detail(cache: StatusCache, assessment: str) -> dict[str, Any]:
         "guarantee": work.plan.stop.guarantee,
         "guarantee_means": guarantee_means(work),
         "progress": progress(status, work),
+        "charts": [chart for chart in charts if chart is not None],
+        "then": history.then,
         "groups": rows[:MOST_GROUPS],
         "differences": differences[:MOST_GROUPS],
         "n_more": max(len(rows), len(differences)) - MOST_GROUPS,
@@ -87,6 +96,7 @@ def detail(cache: StatusCache, assessment: str) -> dict[str, Any]:
         "then_given_up": then_given_up(status.decision),
         "chosen": frozenset(status.decision["chosen"]) if status.decision else frozenset(),
         "reports": pages(cache.reports(assessment), assessment),
+        "is_made": is_claimed(traffic.state.metadata, traffic.now),
     }
 
 

@@ -21,6 +21,7 @@ from worker.service.job_data import QUEUE
 from worker.service.readable import readable
 from worker.store import State
 from worker.web.health import WorkerSeen, is_watched, workers
+from worker.web.history import History
 
 # What moves without any label (ages, heartbeats) is looked at anew this often.
 PULSE_S = 5.0
@@ -56,6 +57,7 @@ class _Known:
     work: Assessment | None = None
     glance: tuple[str, ...] = ()
     status: Status | None = None
+    history: History = field(default_factory=History)
 
 
 class StatusCache:
@@ -76,7 +78,9 @@ class StatusCache:
             glance = self.context.ledger(assessment).glance()
         if glance[0] == "None":
             self.context.header(assessment)
-        return ".".join((*glance, str(int(time.time() / PULSE_S))))
+        known = self._known.get(assessment)
+        steps = 0 if known is None else known.history.steps
+        return ".".join((*glance, str(int(time.time() / PULSE_S)), str(steps)))
 
     def status(self, assessment: str) -> Status:
         """Where it stands; worked out by one thread while the others wait for it.
@@ -106,6 +110,13 @@ class StatusCache:
         work = self._known[assessment].work
         assert work is not None, "a status is worked out of an open assessment"
         return work
+
+    def history(self, assessment: str, state: State) -> History:
+        """The time before now, as far as it is worked out; a page that shows it goes on with it."""
+        work, known = self.work(assessment), self._known[assessment]
+        with readable(assessment), known.lock:
+            known.history.follow(work, self.context.ledger(assessment), state)
+        return known.history
 
     def crew(self) -> Crew:
         """Who works now."""
