@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal, get_args
 
 from worker.errors import PredictionsError
 from worker.plan.model import as_id
@@ -17,6 +18,8 @@ from worker.pool.texts import Texts
 from worker.setup.column_roles import roles_of
 from worker.setup.plan_template import TEMPLATE
 from worker.setup.roles import Ask, PredictedClass, Probabilities, ProbabilityList, Roles
+
+Drafted = Literal["identify", "compare", "estimate"]
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _YAML_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
@@ -32,6 +35,8 @@ def draft_plan(
     predicted: str | None = None,
     score: str | None = None,
     data: Sequence[str] | None = None,
+    task: Drafted = "identify",
+    groups: str = "predicted_class",
     say: Callable[[str], None] = lambda _: None,
     ask: Ask = lambda _question, _columns: None,
 ) -> str:
@@ -42,6 +47,8 @@ def draft_plan(
         plan_path: where the plan will be; the path of the predictions is written relative to it.
         assessment: the assessment's id; by default the file's name.
         id, probabilities, predicted, score, data: columns, where the guess would be wrong.
+        task: what is asked of the groups.
+        groups: what they are, as in `pool.groups`.
         say: told each guess with its reason, and how many rows have faults.
         ask: asked where nothing can be guessed.
 
@@ -61,6 +68,8 @@ def draft_plan(
         pool=_pool(roles, _drop(path, roles, say, ask)),
         strata=16 if has_scores(roles) else 1,
         prior="empirical" if has_scores(roles) else "uniform",
+        groups=_quoted(groups),
+        **_of_task(task),
     )
 
 
@@ -91,6 +100,8 @@ def draft_for_project(
         pool="\n".join(pool),
         strata=16,
         prior="empirical",
+        groups="predicted_class",
+        **_of_task("identify"),
     )
     kept: list[str] = []
     for line in drafted.splitlines():
@@ -101,6 +112,11 @@ def draft_for_project(
             line = "  mode: prioritise           # or import: chosen tasks are copied elsewhere"
         kept.append(line)
     return "\n".join(kept) + "\n"
+
+
+def _of_task(task: Drafted) -> dict[str, str]:
+    """What the template writes for a task: what belongs to the others is a comment."""
+    return {"task": task} | {one: "" if one == task else "# " for one in get_args(Drafted)}
 
 
 def has_scores(roles: Roles) -> bool:

@@ -16,13 +16,13 @@ pool:
 {pool}
   # predicted_class, score_bin(10), equal_mass_bin(10), superclass(map.csv) (columns class and
   # superclass), a column's name, or a list of these for their product.
-  groups: predicted_class
+  groups: {groups}
   strata: {strata:<21}# strata of the score inside every group; 1: none
 
 question:
   # identify: which groups are the worst (or best)?   compare: do groups differ?
   # estimate: how good is every group?
-  task: identify
+  task: {task}
   # accuracy; bias: mean score less accuracy; ece: calibration error; tpr: true positive rate;
   # cost: expected cost of the errors; confusion: the whole matrix (estimate only)
   metric: accuracy
@@ -30,7 +30,7 @@ question:
   top: 1                       # identify: how many groups
   tolerance: 0.0               # identify: groups closer than this count as equal
   # shortlist: 2               # identify: name so many groups, among which the answer is
-  # compare: all               # compare: all pairs, [cat, dog], or a list of such pairs
+  {compare}compare: all               # compare: all pairs, [cat, dog], or a list of such pairs
   # bins: 10                   # ece: score bins of equal width, or equal_mass(10)
   # costs: costs.csv           # cost: rows true classes, columns predicted; or human, superclass
   # positive: cat              # tpr: the class that is to be found
@@ -42,9 +42,9 @@ strategy: assay                # where a label tells most; random: anywhere
 
 stop:
   # One rule, that of the task:
-  mrr: {{threshold: 0.99, confidence: 0.95}}       # identify
-  # rope: {{epsilon: 0.05, confidence: 0.95}}      # compare: differ by more than epsilon or not
-  # rmse: 0.02                                   # estimate: expected error over all groups
+  {identify}mrr: {{threshold: 0.99, confidence: 0.95}}       # identify
+  {compare}rope: {{epsilon: 0.05, confidence: 0.95}}      # compare: differ by more than epsilon
+  {estimate}rmse: 0.02                                   # estimate: expected error over all groups
   # width: 0.1                                   # estimate: widest 95% interval
   guarantee: posterior         # or anytime: holds however often one looks, and costs more labels
   budget: null                 # at most so many labels; null: no limit

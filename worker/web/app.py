@@ -32,6 +32,7 @@ from worker.web.health import unready
 from worker.web.live import Feed
 from worker.web.metrics import exposition
 from worker.web.pages import detail, overview
+from worker.web.plan_maker import PlanMaker
 from worker.web.reports import Reports
 from worker.web.security import Gate, Guarded
 from worker.web.sessions import Sessions
@@ -62,6 +63,7 @@ class Site:
             Route(f"{one}/status.json", self.status),
             Route(f"{one}/reports/{{name}}", self._reports.file),
             Route(f"{one}/{{action:str}}", self.steer, methods=["POST"]),
+            *PlanMaker(self._cache.context, self.frame, self._gate).routes(),
             Route("/login", sessions.form),
             Route("/login", sessions.login, methods=["POST"]),
             Route("/logout", sessions.logout, methods=["POST"]),

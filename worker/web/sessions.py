@@ -15,7 +15,7 @@ from worker.web.security import SESSION, SESSION_S, Gate
 from worker.web.signed_out import SignedOut
 
 # Where one may go on to after signing in: pages of ours, nothing else.
-_NEXT = re.compile(r"/(a/[A-Za-z0-9_-]+)?")
+_NEXT = re.compile(r"/((?:a/|new/)[A-Za-z0-9_-]+|new)?")
 
 
 class Sessions:
