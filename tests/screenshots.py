@@ -10,7 +10,6 @@ import base64
 import csv
 import io
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -30,7 +29,7 @@ PICTURES = SAMPLE.parent / "screenshots"
 ASSESSMENT = "digits-worst-class"
 # The sample takes some 90 to 130 labels.
 HALF_WAY, MOST = 60, 800
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 WIDTH = 1200
 COLOURS = 64  # flat pages: nobody sees the difference, and the file has a third of the bytes
 EMAIL, PASSWORD = "ada@example.com", "assay-demo-1"
@@ -48,6 +47,7 @@ def take_all(folder: Path) -> None:
         sign_up(studio.url, studio.token, EMAIL, PASSWORD) as ada,
         browser(folder / "profile") as driver,
     ):
+        driver.set_page_load_timeout(PATIENCE_S)
         driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
         assay.spawn_all()
         project = assay.begin(SAMPLE / "plan.yaml")
@@ -62,7 +62,7 @@ def take_all(folder: Path) -> None:
 
 def _dashboard(driver: webdriver.Chrome, assay: Service) -> None:
     visit(driver, f"{assay.context.state.get('assay:receiver')}/a/{ASSESSMENT}")
-    _wait(driver, lambda: driver.find_element(By.ID, "labels").text == str(HALF_WAY))
+    _wait(driver, f"return document.body.innerText.includes('{HALF_WAY} of 1,200 items')")
     _take(driver, "dashboard", 1000)
 
 
@@ -70,9 +70,9 @@ def _labelling(driver: webdriver.Chrome, studio: str, project: int) -> None:
     visit(driver, f"{studio}/user/login/")
     driver.find_element(By.NAME, "email").send_keys(EMAIL)
     driver.find_element(By.NAME, "password").send_keys(PASSWORD, Keys.ENTER)
-    _wait(driver, lambda: "login" not in driver.current_url)
+    _wait(driver, "return !location.pathname.includes('login')")
     visit(driver, f"{studio}/projects/{project}/data?labeling=1")
-    _wait(driver, lambda: driver.find_elements(By.CSS_SELECTOR, ".lsf-main-view img"))
+    _wait(driver, "return document.querySelector('.lsf-main-view img')?.naturalWidth > 0")
     _take(driver, "labelling", 640)
 
 
@@ -82,8 +82,9 @@ def _report(driver: webdriver.Chrome, assay: Service) -> None:
     _take(driver, "report", 1350)
 
 
-def _wait(driver: webdriver.Chrome, look: Callable[[], object]) -> None:
-    WebDriverWait(driver, PATIENCE_S).until(lambda _: look())
+def _wait(driver: webdriver.Chrome, script: str) -> None:
+    """Wait until a script says yes; pages write their elements anew while one looks at them."""
+    WebDriverWait(driver, PATIENCE_S).until(lambda now: now.execute_script(script))
 
 
 def _take(driver: webdriver.Chrome, name: str, height: int) -> None:
