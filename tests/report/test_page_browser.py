@@ -155,3 +155,24 @@ def test_print_leaves_closed_tables_and_the_list_of_sections_out(
     assert driver.find_element(By.TAG_NAME, "svg").is_displayed()
     ground = driver.find_element(By.TAG_NAME, "body").value_of_css_property("background-color")
     assert ground == "rgba(255, 255, 255, 1)"
+
+
+def test_in_a_cell_of_a_notebook_it_works_as_ever_and_cannot_reach_the_notebook(
+    driver: webdriver.Chrome, tmp_path: Path
+) -> None:
+    notebook = tmp_path / "notebook.html"
+    cell = EXAMPLES["nasty"]()._repr_html_()
+    notebook.write_text(f"<!doctype html><meta charset=utf-8>{cell}", encoding="utf-8")
+    look(driver, notebook)
+    driver.switch_to.frame(driver.find_element(By.TAG_NAME, "iframe"))
+    try:
+        assert driver.find_element(By.TAG_NAME, "h1").is_displayed()
+        button = driver.find_element(By.CSS_SELECTOR, "#labels thead button")
+        driver.execute_script("arguments[0].click()", button)
+        assert driver.find_elements(By.CSS_SELECTOR, "#labels th[aria-sort=ascending]")
+        assert complaints(driver) == []
+        assert hosts(driver) == set()
+        reach = "try { return parent.document.title } catch (error) { return error.name }"
+        assert driver.execute_script(reach) == "SecurityError"
+    finally:
+        driver.switch_to.default_content()
