@@ -30,24 +30,30 @@ def with_project(trial: Trial, project: int) -> Trial:
 
 
 def assert_is_one_sentence(said: Said, *words: str) -> None:
-    """The command failed, said why to people, and printed nothing that a script would read."""
+    """The command failed and said why: to people, or to a script where it reads the result."""
     assert said.code == 1
-    *progress, error = said.err.splitlines()
-    assert error.startswith("Error: ")
-    assert not [line for line in progress if line.startswith("Error")]
+    assert "Traceback" not in said.out + said.err
+    if said.out:
+        value = json.loads(said.out)
+        assert (list(value), said.err) == (["error"], "")
+        error = value["error"]
+    else:
+        *progress, error = said.err.splitlines()
+        assert error.startswith("Error: ")
+        assert not [line for line in progress if line.startswith("Error")]
     for word in words:
         assert word in error
-    assert "Traceback" not in said.out + said.err
-    assert said.out == ""
 
 
 def fails(service: Service, *arguments: str, **more: str) -> list[Said]:
-    """Run a command without and with --json, at once."""
+    """Run a command without and with --json, at once: one for people, one for scripts."""
     with ThreadPoolExecutor() as at_once:
         runs = [
             at_once.submit(service.run, *arguments, *extra, **more) for extra in ([], ["--json"])
         ]
-        return [run.result() for run in runs]
+        said = [run.result() for run in runs]
+        assert [one.out == "" for one in said] == [True, False]
+        return said
 
 
 def make_project(studio: LabelStudioServer, labels: tuple[str, ...], tasks: int = 0) -> int:
