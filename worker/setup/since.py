@@ -67,8 +67,9 @@ def taken_over(since: Since) -> str:
     if since.status == "running":
         text += " as they are now (it is still running: what comes later is not)"
     if since.left_out:
+        they = "is left out, for it is" if since.n_left_out == 1 else "are left out, for they are"
         left = ", ".join(f"{name} ({n})" for name, n in list(since.left_out.items())[:5])
-        text += f"; {since.n_left_out:,} left out, of what is not here: {left}"
+        text += f"; {since.n_left_out:,} {they} of what is not here: {left}"
     return text
 
 
