@@ -12,7 +12,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from tests.machine import needs
-from tests.web.browser import browser, complaints, screenshot, visit
+from tests.web.browser import browser, complaints, screenshot
 from tests.web.site import TOKEN, dashboard, signed_in
 from tests.web.test_accessible import look, wrong_with
 from tests.web.test_browser import text, wait
