@@ -128,7 +128,7 @@ def pool_text(plan: Plan, pool: Pool) -> str:
     asked, stop = plan.question, plan.stop
     words = WORDS[plan.metric]
     question = {
-        "identify": f"which {asked.top} of them {'has' if asked.top == 1 else 'have'} the "
+        "identify": f"which {'of them has' if asked.top == 1 else f'{asked.top} of them have'} the "
         f"{asked.which} {words.name}"
         + (f", by a list of {asked.shortlist}" if asked.shortlist is not None else ""),
         "compare": f"which pairs of them differ in {words.name}",

@@ -112,7 +112,7 @@ def _texts(path: Path, columns: list[str]) -> list[str]:
 def _allowed(path: Path, file: Path) -> Path:
     """A file of the folder, which may be a link to one that a plan may not name."""
     try:
-        return beside(path, str(file))
+        return beside(path, str(file.relative_to(path)))
     except ValueError as error:
         raise PredictionsError(f"{path}: {error}") from error
 

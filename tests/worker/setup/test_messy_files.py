@@ -139,6 +139,14 @@ def test_the_true_class_is_not_shown_and_is_said_to_be_there(tmp_path: Path) -> 
     assert any(line.startswith("not shown: topic") for line in said)
 
 
+def test_a_folder_is_found_from_where_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    messy.hugging_face(tmp_path)
+    assert "predicted: predicted_label" in draft_plan(Path("reviews"), Path("plan.yaml"))
+
+
 def test_a_file_that_is_not_utf_8_is_read_and_said_so(tmp_path: Path) -> None:
     found = checked(drafted(messy.latin(tmp_path))[0])
     assert any("Windows-1252" in warning for warning in found.warnings)
