@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
+from tests.report.at_work import AtWork, at_work
+from tests.report.crowds import INFERRED, Crowd, crowd
 from tests.web.site import Begun
+from tests.worker.assessment.evaluated import Evaluated, evaluated
 from worker.assessment import Assessment
 from worker.assessment.outcomes import n_labelled
 from worker.core.stopping.schedule import epoch, stage
@@ -28,7 +32,7 @@ def labelled(begun: Begun, n: int) -> Begun:
     return begun
 
 
-def follow(begun: Begun, known: History) -> History:
+def follow(begun: Begun | AtWork | Crowd | Evaluated, known: History) -> History:
     """Look until nothing is missing."""
     for _ in range(100):
         before = known.steps
@@ -53,6 +57,41 @@ def test_the_way_is_that_of_a_report(begun: Begun) -> None:
     labelled(begun, 30)
     assert reached(begun, follow(begun, History())) == told(begun)
     assert len(told(begun)) > 3
+
+
+def compared(folder: Path) -> AtWork:
+    return at_work(
+        folder, 30, question="{task: compare, compare: all}", stop="{rope: {epsilon: 0.01}}"
+    )
+
+
+def confused(folder: Path) -> AtWork:
+    question = "{task: estimate, metric: confusion}"
+    return at_work(folder, 30, question=question, stop="{rmse: 0.0001}")
+
+
+def voted(folder: Path) -> Crowd:
+    one = crowd(folder, INFERRED)
+    one.label((0.9, 0.8, 0.7), 4)
+    return one
+
+
+def measured(folder: Path) -> Evaluated:
+    one = evaluated(folder, "stop: {width: 0.001}\n")
+    one.vote(4)
+    return one
+
+
+@pytest.mark.parametrize("begin", [compared, confused, voted, measured])
+def test_the_way_is_that_of_a_report_whatever_is_asked(
+    tmp_path: Path, begin: Callable[[Path], AtWork | Crowd | Evaluated]
+) -> None:
+    one = begin(tmp_path)
+    report = gather(one.work, one.header, one.ledger)
+    told = [(point.labels, point.reached) for point in report.progress[:-1]]
+    points = follow(one, History()).points(report.labels)
+    assert [(point.labels, point.reached) for point in points] == told
+    assert told
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,11 +12,12 @@ import pytest
 
 from tests.web.site import Begun, csrf_of, signed_in
 from worker.report.index import entries
-from worker.report.making import claim
+from worker.report.making import claim, make_claimed
 from worker.report.scheduled import is_claimed
 from worker.service.context import Context
+from worker.web import reports
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 
 @pytest.fixture
@@ -55,14 +57,23 @@ def test_a_press_makes_the_report_that_the_command_makes_and_the_page_lists_it(
 
 
 def test_presses_at_once_make_one_report(
-    client: httpx.Client, begun: Begun, context: Context
+    client: httpx.Client, begun: Begun, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    are_pressed, made = threading.Event(), list[str]()
+
+    def make_then(of: Context, assessment: str, mine: str) -> None:
+        made.append(mine)
+        assert are_pressed.wait(PATIENCE_S)
+        make_claimed(of, assessment, mine)
+
+    monkeypatch.setattr(reports, "make_claimed", make_then)
     csrf = {"csrf": csrf_of(client, begun.id)}
     with ThreadPoolExecutor(4) as several:
         posts = [several.submit(client.post, f"/a/{begun.id}/report", data=csrf) for _ in range(4)]
         assert {post.result().status_code for post in posts} == {303}
+    are_pressed.set()
     eventually(lambda: is_idle(begun))
-    assert len(entries(context.folder(begun.id) / "reports")) == 1
+    assert len(made) == len(entries(context.folder(begun.id) / "reports")) == 1
 
 
 def test_while_somebody_makes_one_the_page_says_so_and_a_press_makes_none(
