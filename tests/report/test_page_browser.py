@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.machine import needs
 from tests.report.examples import EXAMPLES
-from tests.web.browser import browser, complaints, hosts, screenshot, visit
+from tests.web.browser import browser, complaints, hosts, screenshot, visit, wrong_with
 from worker.report.page import write_report
 
 pytestmark = needs("browser")
@@ -81,6 +81,13 @@ def test_a_page_fits_its_window_complains_of_nothing_and_asks_nobody(
     assert hosts(driver) == set()
     assert driver.execute_script("return performance.getEntriesByType('resource').length") == 0
     assert driver.find_elements(By.TAG_NAME, "h1")[0].is_displayed()
+
+
+@pytest.mark.parametrize("name", ["ordinary", "empty", "costly", "continued"])
+def test_axe_finds_nothing(driver: webdriver.Chrome, pages: dict[str, Path], name: str) -> None:
+    for width in (360, 1280):
+        look(driver, pages[name], width)
+        assert wrong_with(driver) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

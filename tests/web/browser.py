@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +17,15 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
 PATIENCE_S = 20
+AXE_S = 110  # of a page with many tables; Selenium itself waits for two minutes
+AXE = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+_FOUND = """
+const done = arguments[arguments.length - 1];
+axe.run().then((told) => done({
+  rules: told.passes.length,
+  wrong: told.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html)}`),
+}));
+"""
 SCREENS = Path(__file__).parents[2] / "build" / "screens"
 
 
@@ -30,6 +40,7 @@ def browser(profile: Path) -> Iterator[webdriver.Chrome]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     driver.set_page_load_timeout(PATIENCE_S)
+    driver.set_script_timeout(AXE_S)
     try:
         yield driver
     finally:
@@ -80,3 +91,12 @@ def phone(driver: webdriver.Chrome) -> None:
         "Emulation.setDeviceMetricsOverride",
         {"width": 375, "height": 740, "deviceScaleFactor": 2, "mobile": True},
     )
+
+
+def wrong_with(driver: webdriver.Chrome) -> list[str]:
+    """What axe says against the page, with everything opened that opens."""
+    driver.execute_script("document.querySelectorAll('details').forEach((d) => d.open = true)")
+    driver.execute_script(AXE)
+    found = driver.execute_async_script(_FOUND)
+    assert found["rules"] > 5, "axe looked at nothing"
+    return list(found["wrong"])

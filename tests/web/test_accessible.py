@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from selenium import webdriver
 
 from tests.machine import needs
-from tests.web.browser import browser, screenshot, visit
+from tests.web.browser import browser, screenshot, visit, wrong_with
 from tests.web.site import TOKEN, Begun, begin, dashboard, forget
 from tests.web.test_browser import is_live, text, wait
 from worker.report.making import make_now
@@ -18,20 +17,11 @@ from worker.service.context import Context
 from worker.setup.lifecycle import pause, stop
 
 pytestmark = needs("browser")
-AXE = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-_FOUND = """
-const done = arguments[arguments.length - 1];
-axe.run().then((told) => done({
-  rules: told.passes.length,
-  wrong: told.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html)}`),
-}));
-"""
 
 
 @pytest.fixture
 def chromium(tmp_path: Path) -> Iterator[webdriver.Chrome]:
     with browser(tmp_path / "profile") as driver:
-        driver.set_script_timeout(120)
         yield driver
 
 
@@ -60,15 +50,6 @@ def pages(
     }
     for one in (paused, stopped):
         forget(context, one.id)
-
-
-def wrong_with(driver: webdriver.Chrome) -> list[str]:
-    """What axe says against the page, with everything opened that opens."""
-    driver.execute_script("document.querySelectorAll('details').forEach((d) => d.open = true)")
-    driver.execute_script(AXE)
-    found = driver.execute_async_script(_FOUND)
-    assert found["rules"] > 5, "axe looked at nothing"
-    return list(found["wrong"])
 
 
 def look(driver: webdriver.Chrome, width: int, scheme: str) -> None:
@@ -101,7 +82,7 @@ def test_axe_finds_nothing_and_no_page_scrolls_sideways(
     for name, path in (("login", "/login"), ("wrong token", "/login?token=wrong")):
         visit(chromium, url + path)
         hold(name)
-    visit(chromium, f"{url}/a/{pages['running'].rpartition('/')[2]}")
+    visit(chromium, url + pages["running"])
     hold("signed out")
     chromium.get(f"{url}/login?token={TOKEN}")
     for name, path in pages.items():
