@@ -34,6 +34,13 @@ def begun(context: Context, tmp_path: Path, assessment_id: str) -> Iterator[Begu
 
 @pytest.fixture
 def url(context: Context) -> Iterator[str]:
+    """A dashboard on loopback without a token: who is on this machine reads."""
+    with dashboard(context, token=None) as address:
+        yield address
+
+
+@pytest.fixture
+def guarded(context: Context) -> Iterator[str]:
     """A dashboard on loopback with a token."""
     with dashboard(context) as address:
         yield address

@@ -70,9 +70,9 @@ def test_the_page_updates_by_itself_within_two_seconds_of_a_label(
 
 
 def test_focus_scroll_and_open_details_stay_where_they_are(
-    chromium: webdriver.Chrome, url: str, begun: Begun
+    chromium: webdriver.Chrome, guarded: str, begun: Begun
 ) -> None:
-    sign_in(chromium, url, begun.id)
+    sign_in(chromium, guarded, begun.id)
     wait(chromium, lambda: is_live(chromium))
     chromium.execute_script(
         "document.getElementById('stop-details').open = true; window.scrollTo(0, 300);"
@@ -89,7 +89,7 @@ def test_focus_scroll_and_open_details_stay_where_they_are(
 
 
 def test_one_pauses_resumes_and_stops_with_the_keyboard_alone(
-    chromium: webdriver.Chrome, url: str, begun: Begun
+    chromium: webdriver.Chrome, guarded: str, begun: Begun
 ) -> None:
     def press(wanted: str) -> None:
         """Walk to an element with Tab, as somebody without a mouse does, and press Enter.
@@ -110,7 +110,7 @@ def test_one_pauses_resumes_and_stops_with_the_keyboard_alone(
     def status() -> str:
         return begun.ledger.state().status
 
-    sign_in(chromium, url, begun.id)
+    sign_in(chromium, guarded, begun.id)
     press("pause")
     wait(chromium, lambda: status() == "paused")
     wait(chromium, lambda: chromium.find_elements(By.ID, "resume"))
@@ -126,25 +126,25 @@ def test_one_pauses_resumes_and_stops_with_the_keyboard_alone(
     assert complaints(chromium) == []
 
 
-def test_without_signing_in_there_is_no_button(
+def test_who_cannot_sign_in_has_no_button(
     chromium: webdriver.Chrome, url: str, begun: Begun
 ) -> None:
     visit(chromium, f"{url}/a/{begun.id}")
     assert not chromium.find_elements(By.CSS_SELECTOR, "#steer button")
-    assert "Sign in" in text(chromium, "steer")
+    assert "ASSAY_DASHBOARD_TOKEN" in text(chromium, "steer")
 
 
 def test_it_says_that_the_connection_is_lost_and_comes_back(
     chromium: webdriver.Chrome, context: Context, begun: Begun
 ) -> None:
     with ExitStack() as later:
-        with dashboard(context) as url:
+        with dashboard(context, token=None) as url:
             visit(chromium, f"{url}/a/{begun.id}")
             wait(chromium, lambda: is_live(chromium))
         wait(chromium, lambda: "Connection lost" in text(chromium, "connection"))
         screenshot(chromium, "dashboard-lost")
         begun.label()
-        later.enter_context(dashboard(context, port=int(url.rsplit(":", 1)[1])))
+        later.enter_context(dashboard(context, token=None, port=int(url.rsplit(":", 1)[1])))
         wait(chromium, lambda: is_live(chromium) and text(chromium, "labels") == "1")
 
 

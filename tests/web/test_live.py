@@ -92,7 +92,7 @@ def test_nobody_listens_and_nobody_looks(
 
 def test_the_dashboard_ends_though_somebody_listens(context: Context, begun: Begun) -> None:
     with ExitStack() as open_readers:
-        with dashboard(context) as url:
+        with dashboard(context, token=None) as url:
             marks = open_readers.enter_context(listening(f"{url}/a/{begun.id}/live"))
             next(marks)
             began = time.monotonic()

@@ -237,7 +237,7 @@ def test_it_is_not_ready_without_watcher_and_worker(url: str, context: Context) 
 
 def test_without_its_server_it_is_alive_and_says_what_is_wrong(tmp_path: Path) -> None:
     nowhere = Context(Settings(tmp_path, None, None), f"unix://{tmp_path}/nobody", is_patient=False)
-    with dashboard(nowhere) as url:
+    with dashboard(nowhere, token=None) as url:
         began = time.monotonic()
         assert httpx.get(f"{url}/healthz").status_code == 200
         assert "is away" in httpx.get(f"{url}/readyz").json()["missing"][0]

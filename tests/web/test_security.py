@@ -27,7 +27,9 @@ from worker.web.security import gate
 BEARER = {"authorization": f"Bearer {TOKEN}"}
 
 
-def test_on_loopback_everybody_reads_and_nobody_steers(url: str, begun: Begun) -> None:
+def test_on_loopback_without_a_token_everybody_reads_and_nobody_steers(
+    url: str, begun: Begun
+) -> None:
     for path in ("/", "/part", f"/a/{begun.id}", f"/a/{begun.id}/part", "/metrics"):
         assert httpx.get(url + path).status_code == 200
     for action in ("pause", "resume", "stop"):
@@ -35,8 +37,8 @@ def test_on_loopback_everybody_reads_and_nobody_steers(url: str, begun: Begun) -
     assert status(begun) == "running"
 
 
-def test_who_signed_in_steers_with_the_token_of_the_form(url: str, begun: Begun) -> None:
-    with signed_in(url) as client:
+def test_who_signed_in_steers_with_the_token_of_the_form(guarded: str, begun: Begun) -> None:
+    with signed_in(guarded) as client:
         csrf = csrf_of(client, begun.id)
         answer = client.post(f"/a/{begun.id}/pause", data={"csrf": csrf})
     assert (answer.status_code, answer.headers["location"]) == (303, f"/a/{begun.id}")
@@ -45,16 +47,16 @@ def test_who_signed_in_steers_with_the_token_of_the_form(url: str, begun: Begun)
 
 @pytest.mark.parametrize("csrf", [None, "", "0" * 64, "é"])
 def test_a_session_without_the_forms_token_changes_nothing(
-    url: str, begun: Begun, csrf: str | None
+    guarded: str, begun: Begun, csrf: str | None
 ) -> None:
-    with signed_in(url) as client:
+    with signed_in(guarded) as client:
         data = {} if csrf is None else {"csrf": csrf}
         assert client.post(f"/a/{begun.id}/stop", data=data).status_code == 403
     assert status(begun) == "running"
 
 
-def test_the_forms_token_of_another_session_changes_nothing(url: str, begun: Begun) -> None:
-    with signed_in(url) as mine, signed_in(url) as other:
+def test_the_forms_token_of_another_session_changes_nothing(guarded: str, begun: Begun) -> None:
+    with signed_in(guarded) as mine, signed_in(guarded) as other:
         csrf = csrf_of(other, begun.id)
         assert mine.post(f"/a/{begun.id}/stop", data={"csrf": csrf}).status_code == 403
     assert status(begun) == "running"
@@ -64,44 +66,49 @@ def test_the_forms_token_of_another_session_changes_nothing(url: str, begun: Beg
                                      {"sec-fetch-site": "cross-site"},
                                      {"sec-fetch-site": "same-site"}])  # fmt: skip
 def test_a_request_from_another_site_changes_nothing(
-    url: str, begun: Begun, headers: dict[str, str]
+    guarded: str, begun: Begun, headers: dict[str, str]
 ) -> None:
-    with signed_in(url) as client:
+    with signed_in(guarded) as client:
         csrf = csrf_of(client, begun.id)
         answer = client.post(f"/a/{begun.id}/stop", data={"csrf": csrf}, headers=headers)
     assert answer.status_code == 403
     assert status(begun) == "running"
 
 
-def test_a_script_steers_with_the_token_itself(url: str, begun: Begun) -> None:
-    assert httpx.post(f"{url}/a/{begun.id}/pause", headers=BEARER).status_code == 303
-    assert httpx.post(f"{url}/a/{begun.id}/resume", headers=BEARER).status_code == 303
-    assert httpx.post(f"{url}/a/{begun.id}/resume", headers=BEARER).status_code == 409
+def test_a_script_steers_with_the_token_itself(guarded: str, begun: Begun) -> None:
+    assert httpx.post(f"{guarded}/a/{begun.id}/pause", headers=BEARER).status_code == 303
+    assert httpx.post(f"{guarded}/a/{begun.id}/resume", headers=BEARER).status_code == 303
+    assert httpx.post(f"{guarded}/a/{begun.id}/resume", headers=BEARER).status_code == 409
     wrong = {"authorization": f"Bearer {TOKEN}x"}
-    assert httpx.post(f"{url}/a/{begun.id}/stop", headers=wrong).status_code == 403
+    assert httpx.post(f"{guarded}/a/{begun.id}/stop", headers=wrong).status_code == 401
     assert status(begun) == "running"
 
 
-def test_a_get_changes_nothing_and_unknown_actions_are_not_found(url: str, begun: Begun) -> None:
-    assert httpx.get(f"{url}/a/{begun.id}/stop", headers=BEARER).status_code == 404
-    assert httpx.post(f"{url}/a/{begun.id}/erase", headers=BEARER).status_code == 404
-    assert httpx.post(f"{url}/a/nobody/stop", headers=BEARER).status_code == 404
+def test_a_get_changes_nothing_and_unknown_actions_are_not_found(
+    guarded: str, begun: Begun
+) -> None:
+    assert httpx.get(f"{guarded}/a/{begun.id}/stop", headers=BEARER).status_code == 404
+    assert httpx.post(f"{guarded}/a/{begun.id}/erase", headers=BEARER).status_code == 404
+    assert httpx.post(f"{guarded}/a/nobody/stop", headers=BEARER).status_code == 404
     assert status(begun) == "running"
 
 
 @pytest.mark.parametrize(
     "more", ["0", "-1", "x", "1e3", "²", "1000001", "0000000199999999999", "9" * 30, "9" * 5000, ""]
 )
-def test_labels_to_add_must_be_a_number(url: str, begun: Begun, more: str) -> None:
-    answer = httpx.post(f"{url}/a/{begun.id}/resume", headers=BEARER, data={"more": more})
+def test_labels_to_add_must_be_a_number(guarded: str, begun: Begun, more: str) -> None:
+    answer = httpx.post(f"{guarded}/a/{begun.id}/resume", headers=BEARER, data={"more": more})
     assert answer.status_code == 400
 
 
 # --- bound to another address than loopback -----------------------------------------------------
 
 
-def test_others_read_nothing_without_the_token(context: Context, begun: Begun) -> None:
-    with dashboard(context, host="0.0.0.0") as url:
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1"])
+def test_where_there_is_a_token_nothing_is_read_without_it(
+    context: Context, begun: Begun, host: str
+) -> None:
+    with dashboard(context, host=host) as url:
         for path in ("/", "/part", "/live", f"/a/{begun.id}", f"/a/{begun.id}/part", "/metrics",
                      f"/a/{begun.id}/live", f"/a/{begun.id}/status.json",
                      f"/a/{begun.id}/reports/x.html", "/nothing"):  # fmt: skip
@@ -206,7 +213,7 @@ def test_names_are_text_and_nothing_else(
     names = ("<script>alert(1)</script>", "שלום ‮abc", "🙂" * 20, "x" * 300, "=cmd|' /C calc'!A0")
     begin(context, tmp_path / "odd", assessment_id, groups=names)
     try:
-        with dashboard(context) as url:
+        with dashboard(context, token=None) as url:
             text = httpx.get(f"{url}/a/{assessment_id}").text
     finally:
         forget(context, assessment_id)

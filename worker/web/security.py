@@ -1,8 +1,9 @@
 """Who may read and who may steer: the token, the session, where a request may come from.
 
-On loopback reading is free and the name that is asked for must be a local one, or any web page
-could read us by rebinding its own name to 127.0.0.1. Elsewhere everything needs the token; also
-where a public address that is not loopback says that a proxy lets others in.
+Where there is a token everything needs it, also on loopback, where others of this machine are. Only
+there may there be none: then reading is free, and nobody steers. The name that is asked for on
+loopback must be a local one, or any web page could read us by rebinding its own name to 127.0.0.1.
+A public address that is not loopback says that a proxy lets others in, and needs a token.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Gate:
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine reaches us, where reading is free."""
+        """Whether only this machine reaches us, where there need be no token."""
         return self.names is not None
 
     def is_named(self, headers: Headers) -> bool:
@@ -84,7 +85,7 @@ class Gate:
         return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
 
     def may_read(self, request: HTTPConnection) -> bool:
-        return self.is_local or self.is_signed_in(request)
+        return (self.is_local and self.token is None) or self.is_signed_in(request)
 
     def is_signed_in(self, request: HTTPConnection) -> bool:
         return self.has_token(request) or self.session(request) is not None
