@@ -15,8 +15,8 @@ from redis.exceptions import RedisError
 from worker.errors import AssayError
 from worker.notices import outbox
 from worker.notices.happenings import look_for_trouble
-from worker.plan import stored_plan
-from worker.report.scheduled import due
+from worker.plan import Plan, stored_plan
+from worker.report.scheduled import due, final_slot
 from worker.service.context import Context
 from worker.service.server import why_no_writes
 from worker.store import Header, Ledger, State
@@ -94,9 +94,17 @@ def _is_due(
 def _tend(context: Context, assessment: str, glance: Glance) -> None:
     if glance.header is not None:
         plan = stored_plan(Header.load(glance.header).plan)
-        if plan.notify or plan.report.every is not None:
+        if plan.notify or plan.report.every is not None or _lacks_final(plan, glance):
             ledger = context.ledger(assessment)
             tend(context, ledger, ledger.state(), time.time())
+
+
+def _lacks_final(plan: Plan, glance: Glance) -> bool:
+    """Whether the report of the decision is not made yet."""
+    if glance.status != "stopped":
+        return False
+    slot = final_slot(plan, glance.decided_at, time.time())
+    return slot is not None and glance.report_slot < slot.number
 
 
 def _quiet_every(seen: Iterable[Glance]) -> int:

@@ -71,6 +71,8 @@ class ReportPlan(PlanPart):
     every: Annotated[str, BeforeValidator(_every)] | None = None
     """a report by itself: `1h` (`30m`, `2d`, `1w`), or a cron line: `"cron: 0 7 * * 1"` is
     Mondays at seven. Default: never."""
+    final: YesOrNo = True
+    """whether the decision gets a report by itself."""
     to: FilePath | None = None
     """the folder of the reports. Default: beside the decision."""
     keep: Annotated[Whole, Field(ge=1)] = 30

@@ -16,6 +16,8 @@ from worker.store.metadata import Metadata
 
 # Longer than the job may run, so that two never write the report of one slot at the same time.
 CLAIM_S = REPORT_TIMEOUT_S + 15.0
+# A last report that failed for so long (its pool is gone, say) is no more asked for by itself.
+FINAL_S = 7 * 86_400.0
 # Clocks of two machines differ by less. A moment further ahead comes from one that was wrong.
 CLOCKS_S = 3600.0
 
@@ -40,16 +42,37 @@ def due(plan: Plan, header: Header, state: State, now: datetime) -> Slot | None:
 
     While it is open, the latest one of the schedule; once it is decided, the moment of that.
     """
-    if plan.report.every is None or is_claimed(state.metadata, now.timestamp()):
+    if is_claimed(state.metadata, now.timestamp()):
         return None
     if state.status == "stopped":
-        decided_at = state.metadata.get("decided_at")
-        slot = Slot(int(datetime.fromisoformat(decided_at).timestamp())) if decided_at else None
+        slot = final_slot(plan, state.metadata.get("decided_at", ""), now.timestamp())
+    elif plan.report.every is None:
+        slot = None
     else:
         began_at = datetime.fromisoformat(header.started_at)
         slot = slot_of(plan.report.every, began_at, now, plan.report.timezone)
     done = latest_done(state.metadata, now.timestamp())
     return None if slot is None or slot.number <= done else slot
+
+
+def final_slot(plan: Plan, decided_at: str, now: float) -> Slot | None:
+    """The slot of the report that a decision gets; None if it gets none, or is too long ago."""
+    if not plan.report.final or not decided_at:
+        return None
+    slot = Slot(int(datetime.fromisoformat(decided_at).timestamp()))
+    is_long_ago = now - slot.number > FINAL_S
+    return None if plan.report.every is None and is_long_ago else slot
+
+
+def final_report(context: Context, header: Header, metadata: Metadata) -> Path | None:
+    """The page of the report that the decision got; None while it is not there."""
+    from worker.report.index import stem_of  # what writes pages takes long to load
+
+    slot = final_slot(stored_plan(header.plan), metadata.get("decided_at", ""), 0.0)
+    if slot is None:
+        return None
+    page = reports_folder(context, header) / f"{stem_of(header.assessment, slot.at)}.html"
+    return page if page.exists() else None
 
 
 def is_claimed(metadata: Metadata, now: float) -> bool:

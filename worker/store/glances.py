@@ -12,6 +12,7 @@ from worker.store.texts import whole
 
 # Enough to save the round trips, few enough not to hold up other clients.
 _BATCH = 200
+_NOTES = ["polled_at", "cursor", "decided_at", "report_slot"]
 
 
 class Glance(NamedTuple):
@@ -21,6 +22,8 @@ class Glance(NamedTuple):
     polled_at: when it was read last, in seconds since 1970 by the clock of who read it; 0 if never.
     wakes: how many turns were begun or asked for so far.
     cursor_us: the latest change in it that was read, by Label Studio's clock; 0 if there was none.
+    decided_at: when its last stop was; empty before there was one.
+    report_slot: the latest report that was made by itself, in seconds since 1970; 0 if none was.
     """
 
     status: str | None
@@ -28,6 +31,8 @@ class Glance(NamedTuple):
     wakes: int
     polled_at: float
     cursor_us: int
+    decided_at: str = ""
+    report_slot: int = 0
 
 
 def glances(
@@ -43,7 +48,7 @@ def glances(
         with db.pipeline(transaction=False) as pipe:
             for one in batch:
                 pipe.hmget(f"assay:{{{one}}}:meta", ["status", "header", "wakes"])
-                pipe.hmget(f"assay:{{{one}}}:notes", ["polled_at", "cursor"])
+                pipe.hmget(f"assay:{{{one}}}:notes", _NOTES)
             found = pipe.execute(raise_on_error=False)
         for one, meta, notes in zip(batch, found[::2], found[1::2], strict=True):
             yield one, _glance(meta, notes)
@@ -58,6 +63,8 @@ def _glance(
         return notes
     try:
         wakes = whole("wakes", meta[2])
-        return Glance(meta[0], meta[1], wakes, float(notes[0] or 0), int(notes[1] or 0))
+        polled_at, cursor, decided_at, slot = notes
+        read = float(polled_at or 0), int(cursor or 0)
+        return Glance(meta[0], meta[1], wakes, *read, decided_at or "", int(slot or 0))
     except ValueError as error:
         return error
