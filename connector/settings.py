@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from connector.errors import ConnectorError, MissingSetting, UnusableSecret
+from connector.own import home_folder, own_server
 
 # The longest secret is an address or a token; who names a larger file names the wrong one.
 LARGEST_SECRET = 16_384
@@ -36,6 +37,8 @@ def label_studio_settings(
     or a planted header says. The tokens of more servers stand in the file that
     LABEL_STUDIO_SERVERS_FILE names (`other_servers`), each beside the one address that it goes to;
     where it is set, LABEL_STUDIO_API_KEY goes to LABEL_STUDIO_URL only, also if that is not set.
+    The Label Studio of our own under ASSAY_HOME, if there is one, has its own token; it is the one
+    where nobody names another.
 
     Raises:
         MissingSetting: no address, or no token in LABEL_STUDIO_API_KEY (nor in a file).
@@ -43,13 +46,17 @@ def label_studio_settings(
         ConnectorError: the address is not an http(s) URL, or one that no token is for.
     """
     env = os.environ if environ is None else environ
+    beside = own_server(home_folder(env))
+    if beside is not None and (url in beside.urls or not (url or is_named(env))):
+        return LabelStudioSettings(beside.url, beside.token)
     own, others = env.get("LABEL_STUDIO_URL", ""), other_servers(env)
     only = next(iter(others)) if len(others) == 1 else ""
     address = url or own or only
     if not address:
         raise MissingSetting(
             "LABEL_STUDIO_URL",
-            "the address of Label Studio (or `label_studio.url` in the plan)",
+            "the address of Label Studio (or `label_studio.url` in the plan; or let `assay up "
+            "--with-label-studio` run one)",
             "http://localhost:8080",
         )
     if not is_address(address):
@@ -81,6 +88,12 @@ def label_studio_settings(
             "<token>",
         )
     return LabelStudioSettings(address.rstrip("/"), token)
+
+
+def is_named(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether the environment names a Label Studio, or several."""
+    env = os.environ if environ is None else environ
+    return bool(env.get("LABEL_STUDIO_URL") or env.get(f"{SERVERS}_FILE"))
 
 
 def other_servers(environ: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -120,7 +133,8 @@ def other_servers(environ: Mapping[str, str] | None = None) -> dict[str, str]:
 def people_url(url: str, environ: Mapping[str, str] | None = None) -> str:
     """Return where people open the Label Studio that we reach at `url`.
 
-    LABEL_STUDIO_PUBLIC_URL says it of the one at LABEL_STUDIO_URL; another one has one address.
+    LABEL_STUDIO_PUBLIC_URL says it of the one at LABEL_STUDIO_URL; another one has one address, and
+    our own one (`own_server`) the latest of those that it had.
 
     Raises:
         ConnectorError: LABEL_STUDIO_PUBLIC_URL is not an http(s) URL.
@@ -133,8 +147,10 @@ def people_url(url: str, environ: Mapping[str, str] | None = None) -> str:
             "expected http://host:port or https://host; leave it empty if people use "
             "LABEL_STUDIO_URL"
         )
-    is_own = _normal(url) == _normal(env.get("LABEL_STUDIO_URL", ""))
-    return public.rstrip("/") if public and is_own else url
+    if url and (beside := own_server(home_folder(env))) is not None and url in beside.urls:
+        return beside.url
+    is_theirs = _normal(url) == _normal(env.get("LABEL_STUDIO_URL", ""))
+    return public.rstrip("/") if public and is_theirs else url
 
 
 def project_page(url: str, project: int) -> str:

@@ -19,6 +19,12 @@ from connector.settings import (
 TOKEN = {"LABEL_STUDIO_API_KEY": "s3cret-token"}
 
 
+@pytest.fixture(autouse=True)
+def _nothing_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder that is worked in has no Label Studio of its own."""
+    monkeypatch.chdir(tmp_path)
+
+
 def test_the_token_goes_to_one_server_whatever_a_plan_says() -> None:
     env = {**TOKEN, "LABEL_STUDIO_URL": "http://ours:8080/"}
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from connector.own import home_folder
 from connector.settings import people_url, secret
 
 # All that a file may hold instead of a variable; besides them ASSAY_NOTIFY_... of the plan.
@@ -60,7 +61,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     env = os.environ if environ is None else environ
     people_url("", env)  # one that is wrong is found here, and not on a page
     return Settings(
-        home=Path(env.get("ASSAY_HOME") or ".assay").absolute(),
+        home=home_folder(env),
         redis_url=secret("REDIS_URL", env),
         state_url=secret("ASSAY_STATE_URL", env),
         pool_store=secret("ASSAY_POOL_STORE", env),
