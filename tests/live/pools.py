@@ -220,3 +220,13 @@ def _get(studio: LabelStudioServer, path: str) -> Any:
     headers = {"Authorization": f"Token {studio.token}"}
     with httpx.Client(base_url=studio.url, headers=headers, timeout=60) as client:
         return client.get(path, follow_redirects=True).raise_for_status().json()
+
+
+CLASSES_OF_UP = ("zero", "one")
+
+
+def predictions_of_up(file: Path) -> None:
+    """A file of predictions as people have them: no plan, no truth."""
+    rows = ["id,text,predicted,score"]
+    rows += [f"n{n},a photo of {n},{CLASSES_OF_UP[n % 2]},0.{55 + n % 44}" for n in range(60)]
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")

@@ -153,11 +153,12 @@ def test_an_assessment_that_is_not_there_is_an_error_that_names_those_there_are(
         assert_is_one_sentence(said, "no assessment 'nobody'")
 
 
-def test_a_taken_port_is_an_error_of_serve_and_of_up(running: Service) -> None:
+def test_a_taken_port_is_an_error_of_serve_and_of_up(running: Service, tmp_path: Path) -> None:
+    more = {"ASSAY_HOME": str(tmp_path)}  # in ours one is up, which `up` would say first
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for command in ("serve", "up"):
-            said = running.run(command, "--port", port)
+            said = running.run(command, "--port", port, **more)
             assert_is_one_sentence(said, f"cannot listen on 127.0.0.1:{port}", "--port")
 
 

@@ -16,16 +16,20 @@ from rich.console import Console
 from rich.live import Live
 from rich.panel import Panel
 
-from connector import local
 from connector.annotator import Annotator, AnnotatorError, sign_up
+from connector.local import LabelStudioServer
+from connector.local_own import start_own
+from connector.settings import project_page
+from worker.cli.own_studio import tell
 from worker.errors import AssayError
-from worker.report.making import make_now
+from worker.formats import counted
+from worker.report.scheduled import final_report
 from worker.report.status import Status, status_of
 from worker.service.context import Context
 from worker.service.embedded import server
 from worker.service.supervisor import environment, keep_up
 from worker.setup.starting import start
-from worker.store.settings import Settings, read_settings
+from worker.store.settings import SECRETS, Settings, read_settings
 
 _SHIPPED = Path(__file__).parents[1] / "samples" / "digits"  # in a wheel; else at the top
 SAMPLE = _SHIPPED if _SHIPPED.exists() else Path(__file__).parents[2] / "samples" / "digits"
@@ -47,48 +51,40 @@ def run(*, by_hand: bool, keep: bool, stop: Event) -> None:
     home = read_settings().home / "demo"
     shutil.rmtree(home, ignore_errors=True)
     settings = Settings(home, None, None)
-    with local.start(home / "label-studio", say=_say) as studio:
-        os.environ.update(
-            {
-                "LABEL_STUDIO_URL": studio.url,
-                "LABEL_STUDIO_API_KEY": studio.token,
-                "ASSAY_HOME": str(home),
-                "ASSAY_WEBHOOK_SECRET": secrets.token_hex(24),
-            }
-        )
-        for name in (
-            "REDIS_URL",
-            "ASSAY_STATE_URL",
-            "LABEL_STUDIO_API_KEY",
-            "ASSAY_WEBHOOK_SECRET",
-        ):
-            os.environ.pop(f"{name}_FILE", None)
-        for name in ("REDIS_URL", "ASSAY_STATE_URL", "LABEL_STUDIO_PUBLIC_URL"):
-            os.environ.pop(name, None)
-        with server(home, None) as url:
-            context = Context(settings, url)
-            try:
-                _show(context, studio.url, by_hand=by_hand, keep=keep, stop=stop, began=began)
-            finally:
-                context.close()
+    for name in (*SECRETS, "LABEL_STUDIO_SERVERS"):  # it has servers and secrets of its own
+        os.environ.pop(name, None)
+        os.environ.pop(f"{name}_FILE", None)
+    for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_PUBLIC_URL"):
+        os.environ.pop(name, None)
+    os.environ |= {"ASSAY_HOME": str(home), "ASSAY_WEBHOOK_SECRET": secrets.token_hex(24)}
+    with start_own(home, _say) as studio, server(home, None) as url:
+        context = Context(settings, url)
+        try:
+            _show(context, studio, by_hand=by_hand, keep=keep, stop=stop, began=began)
+        finally:
+            context.close()
 
 
 def _show(
-    context: Context, studio: str, *, by_hand: bool, keep: bool, stop: Event, began: float
+    context: Context,
+    studio: LabelStudioServer,
+    *,
+    by_hand: bool,
+    keep: bool,
+    stop: Event,
+    began: float,
 ) -> None:
     header = start(SAMPLE / "plan.yaml", context, _say)
-    page = f"{studio}/projects/{header.project}/data"
+    page = project_page(header.url, header.project)
     ended = Event()
     threads = [Thread(target=_keep_up, args=(context, ended), daemon=True)]
     if by_hand:
-        _say(
-            f"Label in {page} (Label All Tasks). Sign in as {local.ADMIN_EMAIL}, password "
-            f"{local.ADMIN_PASSWORD}"
-        )
+        tell(studio, context.settings.home, _say)
+        _say(f"Label in {page} (Label All Tasks).")
     else:
         truth = _truth()
         for email in PEOPLE:
-            person = sign_up(studio, local.ADMIN_TOKEN, email, "assay-demo-1")
+            person = sign_up(studio.url, studio.token, email, "assay-demo-1")
             arguments = (person, header.project, truth, ended)
             threads.append(Thread(target=_label, args=arguments, daemon=True))
     for thread in threads:
@@ -98,10 +94,8 @@ def _show(
         if final is not None:
             _conclude(context, final, page, time.monotonic() - began)
             if keep:
-                _say(
-                    f"Everything stays up until Ctrl-C. Sign in to {studio} as "
-                    f"{local.ADMIN_EMAIL}, password {local.ADMIN_PASSWORD}"
-                )
+                tell(studio, context.settings.home, _say)
+                _say("Everything stays up until Ctrl-C.")
                 stop.wait()
     finally:
         ended.set()
@@ -110,7 +104,7 @@ def _show(
 
 
 def _follow(context: Context, assessment: str, stop: Event, *, by_hand: bool) -> Status | None:
-    """Show the state as it changes, until everybody has been told the decision."""
+    """Show the state as it changes, until all are told the decision and its report is made."""
     deadline = time.monotonic() + PATIENCE_S
     console = Console(stderr=True)
     with Live(console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
@@ -119,7 +113,9 @@ def _follow(context: Context, assessment: str, stop: Event, *, by_hand: bool) ->
             live.update(_panel(status))
             metadata = context.ledger(assessment).metadata()
             if status.status == "stopped" and metadata.get("told_desk"):
-                return status
+                is_reported = final_report(context, status.header, metadata) is not None
+                if is_reported or metadata.get("report_error"):
+                    return status
             if not by_hand and time.monotonic() > deadline:
                 raise AssayError(
                     f"No decision within {PATIENCE_S // 60} minutes. The last turn said: "
@@ -145,12 +141,12 @@ def _conclude(context: Context, status: Status, page: str, took_s: float) -> Non
     click.echo("")
     click.echo(decision["text"])
     click.echo(f"The decision with its evidence: {path}")
-    click.echo(f"The report on a page: {make_now(context, status.header.assessment)}")
+    metadata = context.ledger(status.header.assessment).metadata()
+    report = final_report(context, status.header, metadata) or metadata.get("report_error")
+    click.echo(f"The report on a page: {report}")
     click.echo(f"What the annotators see now (only while Label Studio is up: --keep): {page}")
-    click.echo(
-        f"{decision['labels']} annotations by {decision['annotators']} annotators, "
-        f"{took_s:.0f} s in all."
-    )
+    by = counted(decision["annotators"], "annotator")
+    click.echo(f"{counted(decision['labels'], 'annotation')} by {by}, {took_s:.0f} s in all.")
 
 
 def _keep_up(context: Context, ended: Event) -> None:

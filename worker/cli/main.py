@@ -17,6 +17,7 @@ import click
 from worker.cli import evaluate, life, processes, report, simulate
 from worker.cli.ends import told_in
 from worker.cli.parts import JSON, PLAN, ask, context_here, note, quiet_if, show
+from worker.cli.up import up
 from worker.errors import AssayError
 from worker.service.logs import write_logs
 from worker.store.settings import read_settings
@@ -198,7 +199,7 @@ for command in (
     life.bring,
     life.forget,
     life.replay,
-    processes.up,
+    up,
     processes.worker,
     processes.watch,
     processes.serve,

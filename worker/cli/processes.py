@@ -1,15 +1,15 @@
-"""The commands that go on until they are told to end: worker, watcher, receiver, all of them."""
+"""The commands that go on until they are told to end: worker, watcher, receiver, the demo."""
 
 from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 from threading import Event
 
 import click
 
 from connector.settings import is_address
+from worker.cli.ending import ended_by_signals
 from worker.cli.parts import LOGS, context_here, say
 from worker.store.settings import ONE_THREAD
 
@@ -90,66 +90,11 @@ def serve(host: str, port: int, public_url: str | None) -> None:
 
 
 @click.command()
-@click.argument("plan", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    help="One that dies is back after seconds; another goes on at once.",
-)
-@HOST
-@click.option(
-    "--port",
-    type=PORT,
-    default=8765,
-    show_default=True,
-    help="Of receiver and dashboard; 0: any free one.",
-)
-@PUBLIC_URL
-@click.option(
-    "--every", type=SECONDS, default=3.0, show_default=True, help="The watcher's seconds."
-)
-@LOGS
-def up(
-    plan: Path | None, workers: int, host: str, port: int, public_url: str | None, every: float
-) -> None:
-    """Run everything on this machine until Ctrl-C; with a PLAN, begin it or go on with it."""
-    from worker.service.supervisor import environment, keep_up
-    from worker.setup.starting import start_or_go_on
-    from worker.web.security import gate
-    from worker.web.serving import port_is_free
-
-    stop = _stop_event()
-    gate(host, public_url)  # without its token the receiver would end again and again
-    port_is_free(host, port)
-    with context_here() as context:
-        settings = context.settings
-        env = environment(settings)
-        if plan is not None:
-            click.echo(start_or_go_on(plan, context, say))
-        receiver = ["serve", "--host", host, "--port", str(port)]
-        if public_url:
-            receiver += ["--public-url", public_url]
-        children = [("receiver", receiver), ("watcher", ["watch", "--every", str(every)])]
-        children += [(f"worker-{n + 1}", ["worker"]) for n in range(workers)]
-        say("Everything is up; Ctrl-C ends it. See `assay status`.")
-        keep_up(
-            context,
-            env,
-            children,
-            say,
-            stop,
-            settings.home / "up.pids",
-        )
-    say("Ended. Nothing is lost: `assay up` goes on where it was.")
-
-
-@click.command()
 @click.option("--by-hand", is_flag=True, help="You label in the browser, nobody else does.")
 @click.option("--keep", is_flag=True, help="Leave the servers up at the end, until Ctrl-C.")
 def demo(by_hand: bool, keep: bool) -> None:
     """Assess a weak digit classifier with a real Label Studio and two scripted annotators."""
     from worker.cli.demo import run
 
-    run(by_hand=by_hand, keep=keep, stop=_stop_event())
+    with ended_by_signals() as stop:
+        run(by_hand=by_hand, keep=keep, stop=stop)

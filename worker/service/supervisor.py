@@ -16,6 +16,7 @@ from threading import Event
 
 from redis.exceptions import RedisError
 
+from connector.own import write_private
 from connector.settings import secret
 from connector.supervised import tied
 from worker.files import write_whole
@@ -44,11 +45,19 @@ class _Child:
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """What our children need: the same home, and a webhook secret for this run."""
+    """What our children need: the same home, a webhook secret for this run, a dashboard's token.
+
+    The token stays from run to run, in a file that only its user may read.
+    """
     env = dict(os.environ)
     env["ASSAY_HOME"] = str(settings.home)
     if secret("ASSAY_WEBHOOK_SECRET", env) is None:
         env["ASSAY_WEBHOOK_SECRET"] = secrets.token_hex(24)
+    if secret("ASSAY_DASHBOARD_TOKEN", env) is None:
+        kept = settings.home / "dashboard-token"
+        if not kept.exists():
+            write_private(kept, secrets.token_urlsafe(24) + "\n")
+        env["ASSAY_DASHBOARD_TOKEN_FILE"] = str(kept)
     return env
 
 
@@ -59,6 +68,7 @@ def keep_up(
     say: Callable[[str], None],
     stop: Event,
     pids: Path,
+    looks: Sequence[Callable[[], None]] = (),
 ) -> None:
     """Start the children and keep them running until `stop` is set; then end them in order.
 
@@ -66,6 +76,7 @@ def keep_up(
         context: for what a child that died was at.
         children: name and arguments of `assay` for each.
         pids: a file that always holds "name pid" lines of what runs.
+        looks: called in every round, which they should not hold up for long.
     """
     settings = context.settings
     family = [_Child(name, tuple(arguments)) for name, arguments in children]
@@ -76,6 +87,8 @@ def keep_up(
             for child in family:
                 _tend(child, context, env, say)
             _write_pids(pids, family)
+            for look in looks:
+                look()
             stop.wait(0.3)
     finally:
         _end(family)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Event, Thread
+from urllib.parse import quote
 
 import uvicorn
 from redis.exceptions import RedisError, ResponseError
@@ -25,7 +28,7 @@ from worker.service.context import Context
 from worker.service.counters import count_webhook
 from worker.service.logs import write_seldom
 from worker.web.app import website
-from worker.web.security import gate
+from worker.web.security import Gate, gate
 from worker.web.status_cache import StatusCache
 
 # Where the receiver says how Label Studio reaches it.
@@ -87,7 +90,7 @@ def serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
     say(f"Webhooks are received at {base}")
-    say(f"The dashboard is at {here}/")
+    say(f"The dashboard is at {_entrance(here, guarded_by)}")
     ended = Event()
     hooking = Thread(target=_keep_hooked, args=(context, base, secret, ended, say))
     hooking.start()
@@ -98,6 +101,16 @@ def serve(
         hooking.join()
         listener.close()
         quick.close()
+
+
+def _entrance(here: str, guarded_by: Gate) -> str:
+    """The dashboard's address; on a terminal with what signs in. In a log the token must not be."""
+    if guarded_by.token is None:
+        return f"{here}/"
+    if sys.stderr.isatty():
+        return f"{here}/login?token={quote(guarded_by.token, safe='')}"
+    path = os.environ.get("ASSAY_DASHBOARD_TOKEN_FILE", "")
+    return f"{here}/ (its token is {f'in {path}' if path else 'ASSAY_DASHBOARD_TOKEN'})"
 
 
 def config_of(app: ASGIApp) -> uvicorn.Config:

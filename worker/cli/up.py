@@ -1,0 +1,162 @@
+"""`assay up`: everything on one machine until Ctrl-C, and a Label Studio where none is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event
+
+import click
+
+from worker.cli.ending import ended_by_signals
+from worker.cli.parts import LOGS, context_here, say
+from worker.cli.processes import HOST, PORT, PUBLIC_URL, SECONDS
+from worker.errors import AssayError
+from worker.store.settings import read_settings
+
+PLANS = (".yaml", ".yml")
+DRAFT = Path("plan.yaml")
+
+
+@click.command()
+@click.argument(
+    "plan", required=False, metavar="[PLAN|PREDICTIONS]", type=click.Path(path_type=Path)
+)
+@click.option(
+    "--with-label-studio",
+    is_flag=True,
+    help="Run a Label Studio beside it, for this machine only, without asking.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="One that dies is back after seconds; another goes on at once.",
+)
+@HOST
+@click.option(
+    "--port",
+    type=PORT,
+    default=8765,
+    show_default=True,
+    help="Of receiver and dashboard; 0: any free one.",
+)
+@PUBLIC_URL
+@click.option(
+    "--every", type=SECONDS, default=3.0, show_default=True, help="The watcher's seconds."
+)
+@LOGS
+def up(
+    plan: Path | None,
+    with_label_studio: bool,
+    workers: int,
+    host: str,
+    port: int,
+    public_url: str | None,
+    every: float,
+) -> None:
+    """Run everything on this machine until Ctrl-C.
+
+    With a PLAN, begin it or go on with it; for a file of PREDICTIONS, write plan.yaml first. While
+    another `assay up` runs, a PLAN joins it.
+    """
+    from worker.cli.own_studio import is_wanted
+    from worker.service.alone import alone
+    from worker.web.security import gate
+    from worker.web.serving import port_is_free
+
+    receiver = ["serve", "--host", host, "--port", str(port)]
+    if public_url:
+        receiver += ["--public-url", public_url]
+    children = [("receiver", receiver), ("watcher", ["watch", "--every", str(every)])]
+    children += [(f"worker-{n + 1}", ["worker"]) for n in range(workers)]
+    home = read_settings().home
+    with ended_by_signals() as stop, alone(home) as is_alone:
+        try:
+            if plan is not None and plan.suffix not in PLANS:
+                plan = _drafted(plan)
+            if not is_alone:
+                _join(plan, home)
+                return
+            gate(host, public_url)  # without its token the receiver would end again and again
+            port_is_free(host, port)
+            with_own = is_wanted(plan, with_label_studio, home)
+            _run(plan, children, home, stop, with_own=with_own)
+        finally:
+            if stop.is_set():
+                say("Ended. Nothing is lost: `assay up` goes on where it was.")
+
+
+def _run(
+    plan: Path | None,
+    children: Sequence[tuple[str, Sequence[str]]],
+    home: Path,
+    stop: Event,
+    *,
+    with_own: bool,
+) -> None:
+    from connector.local import is_prepared
+    from connector.local_own import start_own
+    from worker.cli import own_studio
+    from worker.cli.news import News
+    from worker.service.context import Context
+    from worker.service.supervisor import environment, keep_up
+    from worker.setup.checking import check_plan
+    from worker.setup.starting import start_or_go_on
+
+    with ExitStack() as ends:
+        looks = []
+        if with_own:
+            if plan is not None and not is_prepared():  # what is wrong is told before, not after
+                check_plan(plan, home / "pools", say, context_here)
+            studio = ends.enter_context(start_own(home, say))
+            own_studio.tell(studio, home, say)
+            looks.append(own_studio.kept_up(studio, say))
+        context = ends.enter_context(context_here())
+        env = environment(context.settings)
+        if plan is not None:
+            click.echo(start_or_go_on(plan, context, say))
+        quick = Context(context.settings, context.url, is_patient=False)
+        ends.callback(quick.close)
+        looks.append(News(quick, say).look)
+        say("Everything is up; Ctrl-C ends it. See `assay status`.")
+        keep_up(context, env, children, say, stop, home / "up.pids", looks)
+
+
+def _drafted(predictions: Path) -> Path:
+    """The plan of a predictions file: what `assay init` writes, or what it wrote earlier.
+
+    Raises:
+        AssayError: there is a plan, and it is of another file.
+    """
+    from worker.plan import load_plan
+    from worker.setup.drafting import draft_plan
+
+    if not DRAFT.exists():
+        DRAFT.write_text(draft_plan(predictions, DRAFT), encoding="utf-8")
+        say(f"Wrote {DRAFT}, with a comment at every key: what is asked, and when it stops.")
+    elif load_plan(DRAFT).pool.predictions.resolve() != predictions.resolve():
+        raise AssayError(
+            f"{DRAFT} is there already, and is not of {predictions}. `assay up {DRAFT}` runs it; "
+            f"`assay init {predictions} --plan other.yaml` writes one, and `assay up other.yaml` "
+            "runs that."
+        )
+    else:
+        say(f"{DRAFT} is there already, of {predictions}.")
+    return DRAFT
+
+
+def _join(plan: Path | None, home: Path) -> None:
+    """Begin the assessment of a plan, for the `assay up` that runs."""
+    from worker.setup.starting import start_or_go_on
+
+    if plan is None:
+        raise AssayError(
+            f"An `assay up` of {home} runs already, and takes care of all assessments there. "
+            "`assay up PLAN` gives it one more; another ASSAY_HOME has its own."
+        )
+    with context_here() as context:
+        click.echo(start_or_go_on(plan, context, say))
+    say("The `assay up` that runs takes care of it.")
