@@ -22,6 +22,7 @@ from tests.bench import (
     models,
     recovery,
     report,
+    start,
     structure,
     subjective,
     turn,
@@ -34,6 +35,7 @@ PARTS = {
     "turn": turn.run,
     "million": million.run,
     "live": live.run,
+    "start": start.run,
     "load": load.run,
     "wide": wide.run,
     "report": report.run,
@@ -51,8 +53,9 @@ PARTS = {
     "compare": compare.run,
     "recovery": recovery.run,
 }
-# minutes, an hour, and 10 GB of disk
+# minutes and a download, an hour, and 10 GB of disk
 ONLY_IF_NAMED = {
+    "start_bare": start.run_bare,
     "huge": huge.run,
     "change": change.run,
     "looks": looks.run,
