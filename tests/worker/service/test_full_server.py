@@ -86,7 +86,9 @@ def test_while_it_is_full_people_are_told_why_and_afterwards_all_goes_on_by_itse
             eventually(lambda: "memory is full (maxmemory)" in log.read_text())
             os.kill(pids(tmp_path)["worker-1"], signal.SIGKILL)
             eventually(lambda: "worker-1 ended (1)" in log.read_text())
-            assert httpx.get(f"{base}/", timeout=60).status_code == 200
+            token = (tmp_path / "dashboard-token").read_text().strip()
+            bearer = {"authorization": f"Bearer {token}"}
+            assert httpx.get(f"{base}/", headers=bearer, timeout=60).status_code == 200
             context = Context(Settings(tmp_path, url, None), url)
             (room,) = [one for one in examine(context.settings, context) if one.what == "Room"]
             assert (room.seen, room.kind) == ("too little", "problem")
