@@ -62,28 +62,29 @@ def up(
     With a PLAN, begin it or go on with it; for a file of PREDICTIONS, write plan.yaml first. While
     another `assay up` runs, a PLAN joins it.
     """
-    from worker.cli.own_studio import is_wanted
-    from worker.service.alone import alone
-    from worker.web.security import gate
-    from worker.web.serving import port_is_free
-
     receiver = ["serve", "--host", host, "--port", str(port)]
     if public_url:
         receiver += ["--public-url", public_url]
     children = [("receiver", receiver), ("watcher", ["watch", "--every", str(every)])]
     children += [(f"worker-{n + 1}", ["worker"]) for n in range(workers)]
-    home = read_settings().home
-    with ended_by_signals() as stop, alone(home) as is_alone:
+    with ended_by_signals() as stop:  # what is imported takes a while, too
         try:
-            if plan is not None and plan.suffix not in PLANS:
-                plan = _drafted(plan)
-            if not is_alone:
-                _join(plan, home)
-                return
-            gate(host, public_url)  # without its token the receiver would end again and again
-            port_is_free(host, port)
-            with_own = is_wanted(plan, with_label_studio, home)
-            _run(plan, children, home, stop, with_own=with_own)
+            from worker.cli.own_studio import is_wanted
+            from worker.service.alone import alone
+            from worker.web.security import gate
+            from worker.web.serving import port_is_free
+
+            home = read_settings().home
+            with alone(home) as is_alone:
+                if plan is not None and plan.suffix not in PLANS:
+                    plan = _drafted(plan)
+                if not is_alone:
+                    _join(plan, home)
+                    return
+                gate(host, public_url)  # without its token the receiver would end again and again
+                port_is_free(host, port)
+                with_own = is_wanted(plan, with_label_studio, home)
+                _run(plan, children, home, stop, with_own=with_own)
         finally:
             if stop.is_set():
                 say("Ended. Nothing is lost: `assay up` goes on where it was.")
