@@ -11,7 +11,8 @@ from typing import Literal, cast
 import httpx
 
 from connector.client import connect as connect_label_studio
-from connector.errors import ConnectorError
+from connector.errors import ConnectorError, Unreachable
+from connector.own import home_folder, own_server
 from connector.settings import label_studio_settings, other_servers, secret
 from connector.webhook import hook_url
 from worker.errors import AssayError
@@ -125,7 +126,10 @@ def _label_studio(url: str | None) -> Iterator[Finding]:
         client = connect_label_studio(settings)
         seen = look_at_server(client, settings.url)
     except ConnectorError as error:
-        yield _finding("Label Studio", "not usable", str(error), kind="problem")
+        own = own_server(home_folder()) if isinstance(error, Unreachable) else None
+        is_own = own is not None and settings.url == own.url
+        cure = " It is Assay's own: `assay up` runs it." if is_own else ""
+        yield _finding("Label Studio", "not usable", f"{error}{cure}", kind="problem")
         return
     number = tuple(int(part) for part in seen.version.split(".")[:2] if part.isdigit())
     oldest = ".".join(map(str, OLDEST_LABEL_STUDIO))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from connector.own import OwnServer, keep
 from tests.worker.cli.commands import failed
 
 
@@ -42,3 +43,11 @@ def test_a_plan_of_another_file_is_left_alone(assay) -> None:
     message = failed(assay("up", "other.csv", "--port", "0"))
     assert "assay init other.csv --plan other.yaml" in message
     assert Path("plan.yaml").read_text() == before
+
+
+def test_doctor_says_what_runs_the_label_studio_of_our_own(assay) -> None:
+    keep(Path("home").absolute(), OwnServer(("http://127.0.0.1:1",), "a@example.com", "p", "t"))
+
+    said = assay("doctor").stdout
+    assert "http://127.0.0.1:1 did not answer" in said
+    assert "`assay up` runs it" in said
