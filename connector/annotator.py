@@ -88,6 +88,10 @@ class Annotator:
         """Delete an annotation, one's own or another's."""
         _send(self._session, "DELETE", f"/api/annotations/{annotation_id}/")
 
+    def fetch(self, address: str) -> bytes:
+        """Return the file behind an address in a task's data, as the labelling page loads it."""
+        return _send(self._session, "GET", address).content
+
     def close(self) -> None:
         """Close the session; the user stays."""
         self._session.close()

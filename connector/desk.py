@@ -15,6 +15,7 @@ from connector.port import Counters, TaskBrief
 from connector.schema import Schema
 from connector.shown import fingerprint
 from connector.tab import show_tab
+from connector.uploads import upload
 
 if TYPE_CHECKING:
     from label_studio_sdk.client import LabelStudio
@@ -153,6 +154,9 @@ class LabelStudioDesk:
                 id=self._project, request=request, return_task_ids=True, request_options=_WRITE
             )
         return [int(task) for task in answer.task_ids or ()]
+
+    def upload(self, name: str, content: bytes) -> str:
+        return upload(self._client, self._url, self._project, name, content, _WRITE)
 
     def close(self, tasks: Sequence[int]) -> None:
         for task in tasks:

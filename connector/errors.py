@@ -88,6 +88,7 @@ class NotLabelStudio(ConnectorError):
             "Check the address (no path after the host unless Label Studio is served there), and "
             "that no proxy or login page sits in front of it."
         )
+        self.status = status
 
 
 class ServerTrouble(ConnectorError):

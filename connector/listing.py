@@ -59,24 +59,40 @@ class TaskList:
                 raise NotLabelStudio(self._url, 200, str(pager.response)[:120])
             return [row.dict() for row in pager.items]
 
-    def call(self, method: str, path: str, options: Any, json: Any = None) -> Any:
-        """A request that the SDK has no method for, with its address, token and errors."""
+    def call(
+        self,
+        method: str,
+        path: str,
+        options: Any,
+        json: Any = None,
+        *,
+        params: Any = None,
+        files: Any = None,
+        writes: bool | None = None,
+    ) -> Any:
+        """A request that the SDK has no method for, with its address, token and errors.
+
+        Args:
+            writes: as of `label_studio_errors`; by default all but a GET does.
+        """
         from label_studio_sdk.core.api_error import ApiError
 
-        with self.errors(writes=method != "GET"):
+        with self.errors(writes=method != "GET" if writes is None else writes):
             answer = self._client._client_wrapper.httpx_client.request(
                 f"api/projects/{self._project}/{path}",
                 method=method,
+                params=params,
                 json=json,
+                files=files,
                 request_options=options,
             )
+            try:
+                body = answer.json()
+            except ValueError:
+                raise ApiError(status_code=answer.status_code, body=answer.text) from None
             if not answer.is_success:
-                try:
-                    body = answer.json()
-                except ValueError:
-                    body = answer.text
                 raise ApiError(status_code=answer.status_code, body=body)
-            return answer.json()
+            return body
 
     def errors(self, what: str | None = None, *, writes: bool = False) -> Any:
         """`label_studio_errors` of this project."""

@@ -65,6 +65,18 @@ class Desk(Protocol):
             InDoubt: the answer never came; look the items up before trying again.
         """
 
+    def upload(self, name: str, content: bytes) -> str:
+        """Keep a file for the tasks of this project; return the address by which they show it.
+
+        What is uploaded again is there twice, and both are the same to `connector.shown`.
+
+        Args:
+            name: as `connector.media.uploaded_name` gives it.
+
+        Raises:
+            Rejected: it is too large, or of a kind that is not taken.
+        """
+
     def close(self, tasks: Sequence[int]) -> None:
         """Serve these tasks to nobody; an annotator who holds one may still submit it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -91,6 +91,7 @@ def attach_project(
     classes: Sequence[str],
     overlap: int = 1,
     bins: Bins | None = None,
+    files: Iterable[str] = (),
 ) -> Schema:
     """Use a project that is there; it must be empty and ask for the pool's classes.
 
@@ -104,7 +105,7 @@ def attach_project(
         found = client.projects.get(id=project)
     if found.task_number:
         raise ProjectNotEmpty(project, found.task_number)
-    schema = read_schema(str(found.label_config), control, classes, bins)
+    schema = read_schema(str(found.label_config), control, classes, bins, files)
     with label_studio_errors(url, f"project {project}"):
         client.projects.update(
             id=project,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -22,6 +22,9 @@ _OBJECT_TAGS = {
     "html": "HyperText",
 }
 
+# They would show the address of a file.
+_TEXT_TAGS = {"Text", "HyperText"}
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:
@@ -37,7 +40,11 @@ class Schema:
 
 
 def read_schema(
-    config: str, control: str | None, classes: Sequence[str], bins: Bins | None = None
+    config: str,
+    control: str | None,
+    classes: Sequence[str],
+    bins: Bins | None = None,
+    files: Iterable[str] = (),
 ) -> Schema:
     """Find the control of the plan in a labelling configuration.
 
@@ -48,13 +55,22 @@ def read_schema(
         classes: the pool's classes; the control must offer exactly these. With `bins` in their
             order.
         bins: how ratings become classes; None if annotators choose classes by name.
+        files: keys of a task's data whose values are addresses of uploaded files.
 
     Raises:
         BadConfig: broken XML, no such control, or one that lets annotators give several labels, or
-            other numbers than the scale has.
+            other numbers than the scale has; or files are shown as text.
         UnknownClasses: its labels are not the classes.
     """
     interface = _interface(config)
+    for key in files:
+        tags = [str(shown.tag) for shown in interface.objects if shown.value_name == key]
+        if tags and set(tags) <= _TEXT_TAGS:
+            raise BadConfig(
+                f"The labelling configuration shows ${key} as text (<{tags[0]}>), but its values "
+                f'are files, which <Image name="{key}" value="${key}"/> shows, or <Audio> or '
+                "<Video>."
+            )
     if bins is not None:
         found = rating_control(list(interface.controls), control, bins)
         return Schema(str(found.name), str(found.to_name[0]), tuple(classes), bins)
@@ -131,16 +147,23 @@ def _choices(interface: Any, control: str | None) -> Any:
 
 
 def write_config(
-    classes: Sequence[str], data: Sequence[str], control: str, bins: Bins | None = None
+    classes: Sequence[str],
+    data: Sequence[str],
+    control: str,
+    bins: Bins | None = None,
+    tags: Mapping[str, str] | None = None,
 ) -> str:
     """Return a labelling configuration that shows `data` and asks for one of `classes`.
 
     A key that sounds like an image, audio, video or HTML gets that tag, all others are text. With
     `bins` it asks for stars where these have the numbers of the scale, else for a number.
+
+    Args:
+        tags: of keys whose values tell the tag, whatever they are called.
     """
     shown = []
     for key in data:
-        tag = _OBJECT_TAGS.get(key.lower().split("_")[0], "Text")
+        tag = (tags or {}).get(key) or _OBJECT_TAGS.get(key.lower().split("_")[0], "Text")
         shown.append(f"  <{tag} name={quoteattr(key)} value={quoteattr('$' + key)}/>")
     if bins is not None:
         asked = rating_tag(bins, f"name={quoteattr(control)} toName={quoteattr(data[0])}")

@@ -14,6 +14,8 @@ from typing import Any
 _HANDED_OUT = re.compile(
     r"(?:https?://[^/\s\"']+)?/tasks/\d+/(?:resolve|presign)/\?fileuri=([A-Za-z0-9_-]+=*)"
 )
+# Where it hands out a file that we uploaded (`connector.uploads`): the number is its own.
+_UPLOADED = re.compile(r"(?:/[^/\s?#]+)*/data/upload/\d+/[0-9a-f]{8}-([0-9a-f]{40}\.[a-z0-9]+)")
 
 
 def fingerprint(data: Mapping[str, Any], keys: Mapping[str, str]) -> str:
@@ -31,6 +33,11 @@ def fingerprint(data: Mapping[str, Any], keys: Mapping[str, str]) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+def uploaded(name: str) -> str:
+    """What a value counts as that is an address of a file which was uploaded under this name."""
+    return f"uploaded {name}"
+
+
 def text_of(value: object) -> str | None:
     """A value of a task's data as annotators are shown it; lists and objects as JSON.
 
@@ -45,8 +52,11 @@ def _stored(text: str) -> str:
     """The text with every address by which Label Studio hands a file out replaced by the file's.
 
     Which of them comes depends on the storages that are connected when a task is listed, and a
-    project that became a pool was listed with them.
+    project that became a pool was listed with them. A file of ours is known by its name, however
+    often it was uploaded.
     """
+    if ours := _UPLOADED.fullmatch(text):
+        return uploaded(ours[1])
     return _HANDED_OUT.sub(_file, text)
 
 

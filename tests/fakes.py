@@ -30,6 +30,7 @@ class FakeDesk:
         reuses_ids: like SQLite, gives the id of the highest task, once deleted, to the next one.
         is_gone: the project was deleted.
         config: the labelling configuration.
+        files: address -> content of what was uploaded.
         calls: the names of the desk's methods as they were called.
     """
 
@@ -45,6 +46,7 @@ class FakeDesk:
         self.description = ""
         self.guidelines = "", False
         self.tabs: list[str] = []
+        self.files: dict[str, bytes] = {}
         self.calls: list[str] = []
         self._schema = schema
         self._tasks: dict[int, FakeTask] = {}
@@ -93,6 +95,15 @@ class FakeDesk:
         if lost_answer is not None:
             raise lost_answer
         return ids
+
+    def upload(self, name: str, content: bytes) -> str:
+        lost_answer = self._called("upload")
+        self._must_exist()
+        address = f"/data/upload/1/{len(self.files):08x}-{name}"
+        self.files[address] = content
+        if lost_answer is not None:
+            raise lost_answer
+        return address
 
     def close(self, tasks: Sequence[int]) -> None:
         self._set_labelled("close", tasks, True)

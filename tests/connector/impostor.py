@@ -57,6 +57,7 @@ CALLS = {
     "read": lambda desk: desk.read([1]),
     "find": lambda desk: desk.find(["a"]),
     "put": lambda desk: desk.put([{"text": "x", "item_id": "a"}]),
+    "upload": lambda desk: desk.upload("a.png", b"x"),
     "close": lambda desk: desk.close([1]),
     "reopen": lambda desk: desk.reopen([1]),
     "describe": lambda desk: desk.describe("x"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -10,7 +11,7 @@ from connector.desk import LabelStudioDesk
 from connector.errors import InDoubt, NotFound, NotLabelStudio, Refused, Rejected, ServerTrouble
 from tests.connector.impostor import HTML, Call, Impostor, calls, every_call, says
 
-whose_answer_is_read = calls("counters", "changes", "census", "read", "find", "put")
+whose_answer_is_read = calls("counters", "changes", "census", "read", "find", "put", "upload")
 
 
 class TestAnswers:
@@ -85,6 +86,19 @@ class TestAnswers:
         with pytest.raises(ServerTrouble):
             desk.put([{"text": "x", "item_id": "a"}])
         assert len(impostor.requests) == 3
+
+    @pytest.mark.parametrize(("body", "kind"), [(HTML, "text/html"), ("{}", "application/json")])
+    def test_a_file_that_a_proxy_finds_too_large_is_rejected_with_its_size(
+        self, impostor: Impostor, desk: LabelStudioDesk, body: str, kind: str
+    ) -> None:
+        def first_a_number(request: BaseHTTPRequestHandler) -> None:
+            made = says(201, '{"file_upload_ids": [7]}')
+            (made if request.command == "POST" else says(413, body, kind))(request)
+
+        impostor.answer = first_a_number
+
+        with pytest.raises(Rejected, match=r"413(?s:.*)a file of 3\.0 MB is more than it"):
+            desk.upload("a.png", b"x" * 3_000_000)
 
     def test_a_missing_project_is_not_found(
         self, impostor: Impostor, desk: LabelStudioDesk

@@ -15,7 +15,7 @@ from connector.desk import LabelStudioDesk
 from connector.errors import InDoubt, NotLabelStudio, Unreachable
 from connector.project import look_at_server
 from connector.settings import LabelStudioSettings
-from tests.connector.impostor import HTML, TOKEN, Answer, Call, Impostor, every_call, says
+from tests.connector.impostor import HTML, TOKEN, Answer, Call, Impostor, calls, every_call, says
 from tests.fakes import SCHEMA
 
 
@@ -47,14 +47,15 @@ class TestSilence:
         assert len(impostor.requests) == 1
         assert not caught.value.is_slow
 
+    @calls("describe", "upload")
     @pytest.mark.parametrize("answer", [hangs_up, hangs_up_in_the_middle, talks_nonsense])
     def test_a_change_that_may_be_repeated_is_never_in_doubt(
-        self, impostor: Impostor, desk: LabelStudioDesk, answer: Answer
+        self, impostor: Impostor, desk: LabelStudioDesk, answer: Answer, call: Call
     ) -> None:
         impostor.answer = answer
 
         with pytest.raises(Unreachable) as caught:
-            desk.describe("x")
+            call(desk)
 
         assert not isinstance(caught.value, InDoubt)
 

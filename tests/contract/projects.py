@@ -35,6 +35,7 @@ class Project(Protocol):
     def author(self, who: int) -> int: ...
     def change_data(self, task: int, data: dict[str, str], *, is_stamped: bool = True) -> None: ...
     def configure(self, config: str) -> None: ...
+    def fetch(self, address: str, who: int) -> bytes: ...
     def vanish(self) -> None: ...
     def delete_person(self, who: int) -> None: ...
     def dismiss(self, who: int) -> None: ...
@@ -67,6 +68,9 @@ class FakeProject:
 
     def configure(self, config: str) -> None:
         self._fake.config = config
+
+    def fetch(self, address: str, who: int) -> bytes:
+        return self._fake.files[address]
 
     def vanish(self) -> None:
         self._fake.is_gone = True
@@ -139,6 +143,10 @@ class RealProject:
     def configure(self, config: str) -> None:
         content = {"label_config": config}
         self._admin.patch(f"/api/projects/{self._number}/", json=content).raise_for_status()
+
+    def fetch(self, address: str, who: int) -> bytes:
+        """What the page of an annotator loads from the address in a task."""
+        return self._person(who).fetch(address)
 
     def delete_task(self, task: int) -> None:
         self._admin.delete(f"/api/tasks/{task}/").raise_for_status()

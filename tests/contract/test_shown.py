@@ -7,17 +7,21 @@ from typing import Any
 
 import pytest
 
+from connector.media import TAGS, uploaded_name
 from connector.schema import write_config
-from connector.shown import fingerprint
+from connector.shown import fingerprint, uploaded
 from tests.contract.ledgers import header_of
 from tests.contract.projects import SHOWN, Project, shown
 from tests.fakes import SCHEMA
+from worker.pool.files_checking import LARGEST
 from worker.store import Claim, MemoryLedger
 from worker.store.records import load
 from worker.store.rules import Rules
 from worker.turn.shown import OTHER_DATA, changed_labelling
 from worker.turn.sync import catch_up, record, sweep
 
+KEYS = {"text": "text", "image": "image"}
+PNG = b"\x89PNG\r\n\x1a\n\x00 an image"
 ITEMS = ("a", "b", "c")
 DATA: Mapping[str, Mapping[str, str]] = {data["item_id"]: data for data in shown(ITEMS)}
 RULES = Rules(shown=lambda row: fingerprint(DATA[ITEMS[row]], SHOWN))
@@ -143,6 +147,51 @@ class TestData:
         world.read()
         record(world.ledger, snapshots, late, RULES)
         assert world.outcomes()["a"] == "cat"
+
+
+class TestFiles:
+    """Files that tasks show."""
+
+    @pytest.fixture
+    def project(self, project: Project) -> Project:
+        # An image beside a text: Label Studio makes no tasks of files for such a page.
+        project.configure(config(more='<Image name="image" value="$image"/>'))
+        return project
+
+    def test_annotators_are_shown_the_file_and_their_labels_count_on_it_alone(
+        self, project: Project
+    ) -> None:
+        name, other = (uploaded_name("pool", f"cats/{n}.png") for n in (1, 2))
+        expected = fingerprint({"text": "about a", "image": uploaded(name)}, KEYS)
+        address, again, wrong = (
+            project.desk.upload(one, content)
+            for one, content in ((name, PNG), (name, PNG), (other, b"another"))
+        )
+        data = [{**shown([i])[0], "image": address} for i in ITEMS]
+        tasks = project.desk.put(data)
+
+        served = project.next_task(0)
+        assert served is not None
+        assert project.fetch(address, 0) == project.fetch(again, 1) == PNG
+        assert fingerprint(data[0], KEYS) == expected
+        project.annotate(tasks[0], "cat", 0)
+        project.change_data(tasks[0], {"image": again})
+        assert fingerprint({**data[0], "image": again}, KEYS) == expected
+        assert fingerprint({**data[0], "image": wrong}, KEYS) != expected
+        assert "cats" not in address + again
+
+    @pytest.mark.parametrize("suffix", TAGS)
+    def test_every_kind_of_file_that_pools_may_have_is_taken_as_it_is(
+        self, project: Project, suffix: str
+    ) -> None:
+        content = bytes(range(256)) * 3
+        address = project.desk.upload(uploaded_name("pool", f"x{suffix}"), content)
+        assert project.fetch(address, 0) == content
+
+    def test_a_large_file_is_taken(self, project: Project) -> None:
+        content = bytes(LARGEST)
+        address = project.desk.upload(uploaded_name("pool", "x.mp4"), content)
+        assert len(project.fetch(address, 0)) == LARGEST
 
 
 class TestLabelling:

@@ -21,6 +21,7 @@ from worker.core.questions.question import Question, StopRule
 from worker.core.strategies import STRATEGIES
 from worker.plan import Plan, stored_plan
 from worker.pool import Pool, compared_pairs, fetch_pool, open_pool
+from worker.pool.files import as_uploaded
 from worker.store import Header
 from worker.store.rules import Rules
 from worker.store.settings import read_settings
@@ -66,7 +67,7 @@ def _kind(plan: Plan, pool: Pool, meaning: Outcomes, begun: Begun, rules: Rules)
 
 def _shown_by(pool: Pool) -> Callable[[int], str]:
     keys = {key: key for key in pool.data_keys}
-    return lambda row: fingerprint(pool.item(row).data, keys)
+    return lambda row: fingerprint(as_uploaded(pool, row), keys)
 
 
 def reopen(header: Header, pools: Path) -> Assessment:

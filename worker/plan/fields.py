@@ -79,15 +79,29 @@ def beside(folder: Path, path: str | Path) -> Path:
     except RuntimeError as error:
         text = f"came {path!r}, but that home is not known here"
         raise ValueError(f"{text}; write the path from / on") from error
+    confined(found, path)
+    return found
+
+
+def confined(found: Path, came: str) -> None:
+    """Refuse a path outside of ASSAY_PLAN_FOLDERS, where that is set; links are followed.
+
+    Args:
+        came: as it was written, for the message.
+
+    Raises:
+        ValueError.
+    """
     roots = folders()
+    if not roots:
+        return
     real = Path(os.path.realpath(found))
     here = [Path(root) for root in roots if not address(root)]
-    if roots and not any(real.is_relative_to(os.path.realpath(root)) for root in here):
+    if not any(real.is_relative_to(os.path.realpath(root)) for root in here):
         raise ValueError(
-            f"came {path!r}, which lies outside of {FOLDERS} "
+            f"came {came!r}, which lies outside of {FOLDERS} "
             f"({', '.join(map(shown, roots))}); put the file there"
         )
-    return found
 
 
 def _text(value: object) -> object:

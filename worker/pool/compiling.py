@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from worker.errors import PoolChanged, PredictionsError
+from worker.errors import PredictionsError
 from worker.metrics import METRICS
 from worker.plan import Plan
 from worker.plan.structure_fit import may_drop
@@ -18,13 +18,14 @@ from worker.pool.class_names import class_names
 from worker.pool.costs import read_costs
 from worker.pool.faults import Faults
 from worker.pool.file import Pool
+from worker.pool.files_finding import Found, Shown, find_files, shows_paths, with_sizes
 from worker.pool.gold import read_gold
 from worker.pool.groups import cell_codes, group_codes, unit_codes
 from worker.pool.known import known_labels, places_after_known, read_known, set_apart
 from worker.pool.means import mean_logits, mean_probabilities
 from worker.pool.models_cutting import Cut, cut
 from worker.pool.models_reading import read_models
-from worker.pool.opening import open_pool
+from worker.pool.opening import open_kept, open_pool
 from worker.pool.ordering import counted, moved, places, summed, taken
 from worker.pool.parents import parents_of
 from worker.pool.predictions import Predictions, probability_pieces, read_predictions
@@ -57,18 +58,17 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
         StoreFailed: a file that the plan names by an address cannot be had.
     """
     folder = Path(folder)
-    plan = localised(plan, folder)
+    named, plan = plan, localised(plan, folder)
     before = stats_of(plan)
     sources = sources_of(plan)
     pool_hash = hash_of(plan, sources)
     path = folder / f"{pool_hash}.arrow"
-    if path.exists():
-        try:
-            return open_pool(path)
-        except PoolChanged:
-            path.unlink(missing_ok=True)
+    kept = open_kept(path)
+    if kept is not None and not (plan.pool.project is None and shows_paths(kept)):
+        return kept
     progress = Progress(say)
-    asked, plan = plan, plan.model_copy(update={"pool": prepared(plan.pool, folder)})
+    file = prepared(plan.pool, folder, named.pool)
+    asked, plan = plan, plan.model_copy(update={"pool": file})
     with room_told(folder), named_by_site(asked.pool, folder), closing(Texts(folder)) as texts:
         may = may_drop(plan.pool, plan.question, plan.models is not None)
         faults = Faults(plan.pool.predictions, may_drop=may)
@@ -80,14 +80,15 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
             faults=faults,
         )
         faults.refuse()
+        files = find_files(plan.pool, named.pool.predictions, texts)
         several = None
         if plan.models is not None:
             said = read_models(plan, predictions)
             several = cut(plan, said)
-            _check_shown(plan, said.predictions)
+            _check_shown(plan, said.predictions, files)
             predictions = replace(predictions, classes=said.classes, predicted=several.code)
         else:
-            _check_shown(plan, (predictions,))
+            _check_shown(plan, (predictions,), files)
         header, arrays, place = _compiled(plan, predictions, several)
         if dropped := n_dropped(plan.pool):
             header["dropped"] = dropped
@@ -98,11 +99,17 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
             )
         predicted = moved(predictions.predicted, place, np.int32)
         score = moved(predictions.score, place, np.float32)
+        if files is not None:
+            header, pool_hash = files.added_to(header, pool_hash, named.annotation.gold)
+            path = folder / f"{pool_hash}.arrow"
+            if (kept := open_kept(path)) is not None:
+                return kept
         del predictions  # of tens of millions of items, their numbers are most of the memory
         n = n_blocks(texts)
         size = np.array(header["cells"]["size"])
         rows = _blocks(
-            in_order(texts, place, n, folder), predicted, score, size,
+            with_sizes(in_order(texts, place, n, folder), files, place, 1 + len(plan.pool.data)),
+            predicted, score, size,
             tell=lambda done: progress.at(f"Wrote {done:,} of {place.size:,} items of the pool"),
         )  # fmt: skip
         values = header | {"pool_hash": pool_hash, "sources": sources}
@@ -110,7 +117,7 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
     return open_pool(path, sha256, stat)
 
 
-def _check_shown(plan: Plan, predictions: Sequence[Predictions]) -> None:
+def _check_shown(plan: Plan, predictions: Sequence[Predictions], files: Found | None) -> None:
     """Refuse ids and data whose values tell annotators what any of the models says.
 
     Groups that are made of the prediction must not be told either.
@@ -142,7 +149,7 @@ def _check_shown(plan: Plan, predictions: Sequence[Predictions]) -> None:
             (f"the id (column {pool.id})", "give the items ids that tell nothing"),
             *((f"the column {name} (`pool.data.{key}`)", "") for key, name in pool.data.items()),
         ],
-        first.texts,
+        first.texts if files is None else Shown(first.texts, files.sizes),
         told,
         numbers,
     )

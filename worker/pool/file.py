@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from worker.pool.files import Files
 from worker.pool.gold import GoldItem
 from worker.pool.known import KnownLabels
 from worker.pool.models import Models
@@ -33,6 +34,7 @@ class Item:
     cell: int
     group: int
     data: dict[str, str]  # what annotators see, by their keys
+    files: dict[str, int] = field(default_factory=dict)  # keys of paths -> bytes of the file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,11 +70,27 @@ class Pool:
     models: Models | None = None  # of several: `predicted` is then the code of what they say
     parents: Parents | None = None  # what the groups lie within
     dropped: Mapping[str, int] = field(default_factory=dict)  # rows that were left out, by why
+    files: Files | None = None  # of which values are paths
 
     @property
     def n_items(self) -> int:
         """How many items there are."""
         return self._block_start[-1] + int(self._blocks[-1].num_rows)
+
+    @property
+    def file_keys(self) -> tuple[str, ...]:
+        """The data keys whose values are paths of files, which are uploaded."""
+        return () if self.files is None else self.files.keys
+
+    def bytes_of(self, key: str) -> NDArray[np.int64]:
+        """(n,) of the files of one of `file_keys`; -1 where an item has none."""
+        at = len(OWN_COLUMNS) + len(self.data_keys) + self.file_keys.index(key)
+        return _joined([np.from_dlpack(block.column(at)) for block in self._blocks])
+
+    def first_data(self, most: int) -> list[pa.Array]:
+        """Return what annotators see of the first rows, by the data keys, each as text."""
+        shown = slice(len(OWN_COLUMNS), len(OWN_COLUMNS) + len(self.data_keys))
+        return [column.slice(0, most) for column in self._blocks[0].columns[shown]]
 
     @property
     def cell_open(self) -> NDArray[np.int64]:
@@ -124,13 +142,17 @@ class Pool:
         """
         if self.n_items <= row < self.n_items + len(self.gold):
             known = self.gold[row - self.n_items]
-            return Item(row, known.item_id, known.truth, -1, -1, known.data)
+            sizes = () if self.files is None else self.files.gold[row - self.n_items]
+            own = row, known.item_id, known.truth, -1, -1, known.data
+            return Item(*own, files=self._files(sizes))
         if not 0 <= row < self.n_items:
             raise IndexError(f"came row {row}, but the pool has rows 0 to {self.n_items - 1}")
         at = bisect_right(self._block_start, row) - 1
-        shown = self._blocks[at].columns[: len(OWN_COLUMNS) + len(self.data_keys)]
+        n_shown = len(OWN_COLUMNS) + len(self.data_keys)
+        columns = self._blocks[at].columns[: n_shown + len(self.file_keys)]
         place = row - self._block_start[at]
-        item_id, predicted, _, cell, *data = (column[place].as_py() for column in shown)
+        values = [column[place].as_py() for column in columns]
+        item_id, predicted, _, cell, *data = values[:n_shown]
         return Item(
             row=row,
             item_id=item_id,
@@ -138,7 +160,12 @@ class Pool:
             cell=cell,
             group=int(self.cell_group[cell]),
             data=dict(zip(self.data_keys, data, strict=True)),
+            files=self._files(values[n_shown:]),
         )
+
+    def _files(self, sizes: Iterable[int]) -> dict[str, int]:
+        of = zip(self.file_keys, sizes, strict=True)
+        return {key: size for key, size in of if size >= 0}
 
     def next_row(self, cell: int, left: int) -> int:
         """Return the row that a cell offers next, of which so many items were not offered yet.

@@ -12,16 +12,16 @@ import pyarrow.ipc
 
 from worker.errors import PoolChanged
 from worker.pool.file import Pool
+from worker.pool.files import files_from
 from worker.pool.gold import GoldItem
 from worker.pool.known import known_from
 from worker.pool.models import models_from
 from worker.pool.since import since_from
 from worker.pool.sound import check_columns, check_divided, check_values
 from worker.pool.storing import (
+    FORMATS,
     HEADER_KEY,
-    ONE_BLOCK,
     OWN_COLUMNS,
-    SEVERAL_BLOCKS,
     Stat,
     is_sound,
     read_array,
@@ -70,7 +70,7 @@ def open_pool(
         if not isinstance(header, dict):
             raise ValueError(f"its header is {header!r:.100}")
         version = header["version"]
-        is_known = version in (ONE_BLOCK, SEVERAL_BLOCKS)
+        is_known = version in FORMATS
         is_whole = not is_known or sum(block.num_rows for block in blocks) == header["n_items"]
         if file_sha256 is None and is_known and is_whole:
             is_whole = is_sound(path)
@@ -84,7 +84,7 @@ def open_pool(
     if not is_known:
         raise PoolChanged(
             f"{path}: the compiled pool has format {version}, but this release reads "
-            f"{ONE_BLOCK} and {SEVERAL_BLOCKS}; finish it with the release that began it"
+            "2, 3 and 4; finish it with the release that began it"
         )
     if not is_whole:
         raise PoolChanged(f"{path}: {_DAMAGED}")
@@ -95,6 +95,16 @@ def open_pool(
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         raise PoolChanged(f"{path}: {_DAMAGED} ({error})") from error
     return pool
+
+
+def open_kept(path: Path) -> Pool | None:
+    """Open the compiled pool that is there already, if any; a damaged one goes."""
+    if path.exists():
+        try:
+            return open_pool(path)
+        except PoolChanged:
+            path.unlink(missing_ok=True)
+    return None
 
 
 def _pool(
@@ -135,4 +145,5 @@ def _pool(
         models=models_from(header),
         parents=parents_from(header),
         dropped={str(kind): int(n) for kind, n in header.get("dropped", {}).items()},
+        files=files_from(header),
     )

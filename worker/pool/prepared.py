@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -22,8 +22,16 @@ from worker.errors import PredictionsError
 from worker.plan.pool_fields import Droppable
 from worker.plan.pool_part import PoolPlan
 from worker.pool.faults import Faults
+from worker.pool.files_finding import folder_of
+from worker.pool.media_paths import made_whole
 from worker.pool.predictions import read_predictions
-from worker.pool.sites import alone, check_ids_of_sites, columns_of_all
+from worker.pool.sites import (
+    alone,
+    check_ids_of_sites,
+    columns_of_all,
+    columns_of_paths,
+    text_column,
+)
 from worker.pool.sources import prediction_files
 from worker.pool.storing import sha256_of
 from worker.pool.tables import Wanted, pieces
@@ -34,11 +42,15 @@ _DROPPED = b"assay_dropped"
 Rows = NDArray[np.int64]
 
 
-def prepared(pool: PoolPlan, folder: Path) -> PoolPlan:
+def prepared(pool: PoolPlan, folder: Path, named: PoolPlan | None = None) -> PoolPlan:
     """Return the pool with the one file of predictions that is read, in `folder` if it was made.
 
     The same files and plan give the same one, which is used again. It has the columns that all
-    files have, as text where they are no numbers.
+    files have, as text where they are no numbers; paths that are relative to different folders are
+    whole in it.
+
+    Args:
+        named: with the files as the plan names them, if `pool` has copies of some.
 
     Raises:
         PredictionsError: a file cannot be read, lacks a column or has faults that are not left out
@@ -48,7 +60,10 @@ def prepared(pool: PoolPlan, folder: Path) -> PoolPlan:
         return pool
     files = prediction_files(pool)
     names = tuple(pool.sites or ("",))
+    folders = [folder_of(path) for path in prediction_files(named or pool)]
     digest = hashlib.sha256(f"{pool.site}".encode())
+    if len(set(folders)) > 1:
+        digest.update(repr(folders).encode())
     for name, path in zip(names, files, strict=True):
         try:
             digest.update(f"\0{name}\0{sha256_of(path)}".encode())
@@ -62,7 +77,8 @@ def prepared(pool: PoolPlan, folder: Path) -> PoolPlan:
         left_out = {path: _left_out(pool, path, folder) for path in files}
         if pool.sites is not None:
             check_ids_of_sites(pool)
-        _write(pool, dict(zip(names, files, strict=True)), wanted, left_out, made)
+        parts = list(zip(names, files, folders, strict=True))
+        _write(pool, parts, wanted, left_out, made)
     return pool.model_copy(update={"predictions": made})
 
 
@@ -90,12 +106,17 @@ def _left_out(pool: PoolPlan, path: Path, folder: Path) -> dict[Droppable, Rows]
 
 def _write(
     pool: PoolPlan,
-    files: Mapping[str, Path],
+    files: Sequence[tuple[str, Path, str | None]],
     wanted: Wanted,
     left_out: Mapping[Path, Mapping[Droppable, Rows]],
     made: Path,
 ) -> None:
-    """Write the file whole or not at all."""
+    """Write the file whole or not at all.
+
+    Args:
+        files: of each site its name, its file, and the folder of that as the plan names it.
+    """
+    paths = columns_of_paths(pool, [folder for *_, folder in files])
     made.parent.mkdir(parents=True, exist_ok=True)
     part = made.with_name(f".{made.name}.{os.getpid()}.part")
     writer: pq.ParquetWriter | None = None
@@ -105,12 +126,15 @@ def _write(
     }
     told = {_DROPPED: json.dumps({kind: n for kind, n in counts.items() if n})}
     try:
-        for name, path in files.items():
-            for piece in _kept(path, wanted, left_out[path]):
-                whole = piece
+        for name, path, folder in files:
+            for whole in _kept(path, wanted, left_out[path]):
+                for column in paths:
+                    what = f"{path}: the column {column}"
+                    found = made_whole(what, folder, text_column(whole, column))
+                    whole = whole.set_column(whole.schema.get_field_index(column), column, found)
                 if pool.sites is not None:
-                    site = pa.array([name] * piece.num_rows, pa.string())
-                    whole = piece.append_column(str(pool.site), site)
+                    site = pa.array([name] * whole.num_rows, pa.string())
+                    whole = whole.append_column(str(pool.site), site)
                 if writer is None:
                     writer = pq.ParquetWriter(part, whole.schema.with_metadata(told))
                 writer.write_batch(whole.cast(writer.schema))

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from worker.errors import PredictionsError
+from worker.pool.files_finding import Shown
 from worker.pool.texts import Texts
 
 Ints = NDArray[np.integer]
@@ -71,7 +72,7 @@ class Leak:
 def refuse_told(
     where: str,
     columns: Sequence[tuple[str, str]],
-    texts: Texts,
+    texts: Texts | Shown,
     told: Sequence[Told],
     numbers: Numbers,
 ) -> None:
@@ -111,7 +112,7 @@ def _rows(n: int) -> NDArray[np.int64]:
     return np.unique(drawn)
 
 
-def _sampled(texts: Texts, rows: NDArray[np.int64], n_columns: int) -> list[list[str]]:
+def _sampled(texts: Texts | Shown, rows: NDArray[np.int64], n_columns: int) -> list[list[str]]:
     """The beginnings of the texts in these rows, of each of the first columns."""
     found: list[list[str]] = [[] for _ in range(n_columns)]
     n_before = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from worker.errors import PredictionsError
 from worker.nearest import listed
 from worker.plan.pool_part import PoolPlan
 from worker.pool.checks import id_hashes
+from worker.pool.media_paths import are_paths
 from worker.pool.predictions import read_predictions
 from worker.pool.tables import ROW_NUMBER, Wanted, column_names, first_rows, pieces
 from worker.pool.texts import Texts
@@ -124,3 +126,25 @@ def _refuse_common(pool: PoolPlan, path: Path, other: Path, hashes: pa.ChunkedAr
 
 def _ids(path: Path, column: str) -> Iterator[pa.RecordBatch]:
     return pieces(path, Wanted((column,)))
+
+
+def columns_of_paths(pool: PoolPlan, folders: Sequence[str | None]) -> list[str]:
+    """Return the columns whose values are paths that are relative to different folders.
+
+    Args:
+        folders: of each site's file, as the plan names it; None if it is elsewhere.
+    """
+    if len(set(folders)) == 1:
+        return []
+    files = (pool.sites or {}).values()
+
+    def texts(name: str) -> Iterator[pa.Array]:
+        rows = chain.from_iterable(pieces(path, Wanted((name,))) for path in files)
+        return (text_column(piece, name) for piece in rows)
+
+    return [name for name in dict.fromkeys(pool.data.values()) if are_paths(texts(name))]
+
+
+def text_column(piece: pa.RecordBatch, name: str) -> pa.Array:
+    """Return a column as long texts, empty where there is none."""
+    return pc.fill_null(piece.column(name).cast(pa.large_string()), "")

@@ -34,6 +34,8 @@ def check_columns(path: Path, schema: pa.Schema) -> None:
     own, shown = types[: len(OWN_COLUMNS)], types[len(OWN_COLUMNS) :]
     if own != [pa.large_string(), pa.int32(), pa.float32(), pa.int32()]:
         raise ValueError(f"its columns are {own}")
+    while shown and shown[-1] == pa.int64():  # sizes of files
+        shown.pop()
     if any(kind != pa.large_string() for kind in shown):
         raise ValueError("what it shows is no text")
 
@@ -60,8 +62,7 @@ def check_divided(pool: Pool, blocks: Sequence[pa.RecordBatch]) -> None:
     _check_cells(pool)
     start, first, ends = 0, pool.cell_start, pool.cell_start + pool.cell_size
     for block in blocks:
-        if block.num_columns < len(OWN_COLUMNS) + len(pool.data_keys):
-            raise ValueError("what it shows is not there")
+        _check_shown(pool, block.schema.types[len(OWN_COLUMNS) :])
         stop = start + block.num_rows
         inside = np.clip(ends, start, stop) - np.clip(first, start, stop)
         expected = np.repeat(np.arange(pool.n_cells, dtype=np.int32), inside)
@@ -73,6 +74,18 @@ def check_divided(pool: Pool, blocks: Sequence[pa.RecordBatch]) -> None:
         if (predicted < 0).any() or (predicted >= n_codes).any():
             raise ValueError("a row has a class that there is not")
         start = stop
+
+
+def _check_shown(pool: Pool, types: Sequence[pa.DataType]) -> None:
+    keys = () if pool.files is None else pool.files.keys
+    expected = [pa.large_string()] * len(pool.data_keys) + [pa.int64()] * len(keys)
+    if types[: len(expected)] != expected:
+        raise ValueError("what it shows is not there")
+    n_gold = len(pool.gold) if pool.files else 0
+    if not set(keys) <= set(pool.data_keys) or (
+        pool.files and [len(of) for of in pool.files.gold] != [len(keys)] * n_gold
+    ):
+        raise ValueError("its files are of nothing that it shows")
 
 
 def _check_named(pool: Pool) -> None:

@@ -37,7 +37,8 @@ def check_source(pool: Pool, plan: Plan) -> None:
                 f"{path}: the {_KINDS[key]} changed since the assessment began (its SHA-256 begins "
                 f"with {new[:12]}, that of {name} was {old[:12]}): {again}"
             )
-    if hash_of(plan, now) != (pool.hash if pool.since is None else pool.since.base):
+    begun = pool.hash if pool.since is None else pool.since.base
+    if hash_of(plan, now) != (begun if pool.files is None else pool.files.base):
         raise PoolChanged(
             "the plan's `pool` or `seed` changed since the assessment began, or the metric of its "
             "`question`; put the old plan back, or start a new assessment with another id"

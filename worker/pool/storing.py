@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 # Of the file's format: in one block of rows, as pools have always been, or in several, which
 # carry checksums of their own: an older release would read the first block for the whole.
 ONE_BLOCK, SEVERAL_BLOCKS = 2, 3
+# In blocks, too, and its items are shown by files, whose paths an older release would show.
+WITH_FILES = 4
+FORMATS = ONE_BLOCK, SEVERAL_BLOCKS, WITH_FILES
 
 HEADER_KEY = b"assay_pool"
 CHECKSUM_KEY = b"assay_checksum"
@@ -77,8 +80,8 @@ def write_pool(
         n_blocks: how many there are, at least 1.
     """
     first = next(blocks)
-    is_one = n_blocks == 1
-    version = ONE_BLOCK if is_one else SEVERAL_BLOCKS
+    is_one = n_blocks == 1 and "files" not in header
+    version = ONE_BLOCK if is_one else WITH_FILES if "files" in header else SEVERAL_BLOCKS
     values = {**header, "version": version}
     text = json.dumps(values, sort_keys=True, separators=(",", ":")).encode()
     metadata = {HEADER_KEY: text}

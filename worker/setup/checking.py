@@ -17,6 +17,7 @@ from worker.errors import PlanError
 from worker.nearest import listed
 from worker.plan import Plan, load_plan
 from worker.pool import Pool, check_question, compile_pool
+from worker.pool.files import notes_on_files, tags_of
 from worker.pool.remote import localised
 from worker.pool.sources import prediction_files
 from worker.pool.tables import kind_of
@@ -80,6 +81,8 @@ def check_plan(
         warnings += check(localised(plan, pools).pool, asked)
     files = prediction_files(localised(plan, pools).pool)
     warnings += [told for path in files if kind_of(path) == "csv" and (told := letters_told(path))]
+    if plan.queue.mode == "import":
+        warnings += notes_on_files(pool)
     empty = pool.empty_groups()
     if empty:
         one = len(empty) == 1
@@ -128,7 +131,7 @@ def _labelling(
             )
     elif plan.label_studio.project == "new":
         control = plan.annotation.control or "answer"
-        config = write_config(labels, list(plan.pool.data), control, bins)
+        config = write_config(labels, list(plan.pool.data), control, bins, tags_of(pool))
     else:
         return None, None
-    return config, read_schema(config, plan.annotation.control, labels, bins)
+    return config, read_schema(config, plan.annotation.control, labels, bins, pool.file_keys)

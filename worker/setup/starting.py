@@ -71,6 +71,7 @@ def start(path: Path, context: Context, say: Callable[[str], None]) -> Header:
             labels,
             overlap=plan.annotation.per_item_max,
             bins=bins,
+            files=checked.pool.file_keys,
         )
     header = _header(plan, begun, checked.pool, project, settings.url, schema)
     context.enter(plan.assessment)

@@ -45,19 +45,22 @@ class Lease:
         self._until = time.monotonic() + STEP_S
         self._is_over, self._renewing = False, Lock()
 
-    def hold(self) -> None:
+    def hold(self, step_s: float = STEP_S) -> None:
         """Hold it for another step: reading and thinking may have taken longer than it lasts.
 
         A server that took over meanwhile and does not know this turn lacks what was read, and
         perhaps claims: whoever chose by what it knows could send again what lies before the
         annotators.
 
+        Args:
+            step_s: how long the step may take.
+
         Raises:
             LeaseLost: another worker may import now.
         """
         if not self._store.keep_lease(self._holder, LEASE_MS):
             raise LeaseLost(self._store.assessment)
-        self._until = time.monotonic() + STEP_S
+        self._until = time.monotonic() + step_s
 
     def begin_import(self, claims: Sequence[int], doubt_ms: int) -> int:
         """Hold it for an import, put its claims in doubt, and return the number of its reading.

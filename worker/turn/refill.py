@@ -31,6 +31,7 @@ from worker.store import Claim, Ledger, State
 from worker.turn.leasing import Lease
 from worker.turn.orphans import orphans
 from worker.turn.sync import read_again, record
+from worker.turn.uploading import Claimed, FilesLost, Lost, Task, portions, with_files
 
 # After its connection broke, an import that Label Studio still works at is over by then.
 CUT_MS = 25_000
@@ -54,8 +55,9 @@ def refill(
     Raises:
         LeaseLost: another worker may import now.
         InDoubt: an import was sent, its answer never came.
+        FilesLost: files of chosen items cannot be uploaded; all others were imported.
     """
-    late = _deliver_doubtful(assessment, ledger, desk, state, lease)
+    late, lost = _deliver_doubtful(assessment, ledger, desk, state, lease)
     enough = answered_enough(assessment, state)
     reopened = [
         u.tasks[0]
@@ -69,9 +71,12 @@ def refill(
     if claims and ledger.claim(state.revision, claims):
         if {c.item for c in claims} & set(orphans(state.metadata).values()):
             # Some lie before the annotators already.
-            _deliver_doubtful(assessment, ledger, desk, ledger.state(), lease)
-            return
-        _deliver(assessment, ledger, desk, [(c.number, c.item, c.row) for c in claims], lease)
+            _, lost = _deliver_doubtful(assessment, ledger, desk, ledger.state(), lease)
+        else:
+            new = [(c.number, c.item, c.row) for c in claims]
+            lost += _deliver(assessment, ledger, desk, new, lease)
+    if lost:
+        raise FilesLost(lost)
 
 
 def choose(
@@ -156,11 +161,17 @@ def _set_open(
 
 def _deliver_doubtful(
     assessment: Assessment, ledger: Ledger, desk: Desk, state: State, lease: Lease
-) -> frozenset[str]:
-    """Finish what earlier turns claimed and perhaps imported; return the items still in doubt."""
+) -> tuple[frozenset[str], list[Lost]]:
+    """Finish what earlier turns claimed and perhaps imported.
+
+    Returns:
+        The items that nobody can be given now, and those that cannot be imported from here. Of the
+        latter no more than one queue is replaced: where all files lack, others have them.
+    """
     intended = [u for u in state.unsettled.values() if u.state == "intended"]
+    lost: list[Lost] = []
     if not intended:
-        return frozenset()
+        return frozenset(), lost
     lease.hold()
     under_way = ledger.in_doubt([u.claim for u in intended])
     over = [u for u in intended if u.claim not in under_way]
@@ -170,28 +181,40 @@ def _deliver_doubtful(
         tasks = [task for ids in found.values() for task in ids]
         record(ledger, desk.read(tasks), reading, assessment.rules)
         missing = sorted((u.claim, u.item, u.row) for u in over if u.item not in found)
-        _deliver(assessment, ledger, desk, missing, lease)
+        lost = _deliver(assessment, ledger, desk, missing, lease)
     # What arrives late is read as any change.
-    return frozenset(u.item for u in intended if u.claim in under_way)
+    late = {u.item for u in intended if u.claim in under_way}
+    return frozenset(late | {one.item for one in lost[: assessment.plan.queue.look_ahead]}), lost
 
 
 def _deliver(
     assessment: Assessment,
     ledger: Ledger,
     desk: Desk,
-    claimed: Sequence[tuple[int, str, int]],
+    claimed: Sequence[Claimed],
+    lease: Lease,
+) -> list[Lost]:
+    """Import claimed items; return those whose files cannot be uploaded from here."""
+    lost: list[Lost] = []
+    for portion in portions(assessment.pool, claimed):
+        tasks, without_file = with_files(assessment.pool, portion, desk, lease)
+        lost += without_file
+        if tasks:
+            _import(assessment, ledger, desk, tasks, lease)
+    return lost
+
+
+def _import(
+    assessment: Assessment,
+    ledger: Ledger,
+    desk: Desk,
+    claimed: Sequence[Task],
     lease: Lease,
 ) -> None:
-    """Import claimed items; the task that an annotator sees holds the item's data and id only.
-
-    Args:
-        claimed: number of the claim, item and row of each.
-    """
-    if not claimed:
-        return
-    claims = [claim for claim, _, _ in claimed]
-    items = [item for _, item, _ in claimed]
-    data = [{**assessment.pool.item(row).data, "item_id": item} for _, item, row in claimed]
+    """Import claimed items; the task that an annotator sees holds the item's data and id only."""
+    claims = [claim for claim, _ in claimed]
+    data = [shown for _, shown in claimed]
+    items = [shown["item_id"] for shown in data]
     # A ranking that is sent again replaces the earlier one.
     slow_ms = RANKING_MS if assessment.plan.queue.mode == "prioritise" else SLOW_MS
     reading = lease.begin_import(claims, slow_ms)

@@ -128,5 +128,5 @@ def test_a_pool_of_the_format_before_is_refused(folder):
     batch = batch.replace_schema_metadata(metadata | {b"assay_pool": json.dumps(header).encode()})
     with pa.ipc.new_file(folder / "old.arrow", batch.schema) as writer:
         writer.write_batch(batch)
-    with pytest.raises(PoolChanged, match=r"format 1, but this release reads 2 and 3; finish"):
+    with pytest.raises(PoolChanged, match=r"format 1, but this release reads 2, 3 and 4; finish"):
         open_pool(folder / "old.arrow")

@@ -71,7 +71,7 @@ TOLD = {
         "holds the predicted class as a value",
     ),
     "as a folder": (lambda said, n: f"http://host/{said.replace(' ', '_')}/{n}.png", "an address"),
-    "in a file's name": (lambda said, n: f"{said.replace(' ', '-')}.{n}.jpg", "an address"),
+    "in a file's name": (lambda said, n: f"{said.replace(' ', '-')}.{n}.txt", "an address"),
 }
 
 

@@ -20,7 +20,7 @@ from worker.store import AlreadyStarted, Header
 from worker.store.settings import Settings
 
 CSV = "item_id,said,sure,picture,caption,region\n" + "".join(
-    f"i{n},{'cat' if n % 2 else 'dog'},0.{5 + n % 5},p{n}.png,about {n},{'ns'[n % 2]}\n"
+    f"i{n},{'cat' if n % 2 else 'dog'},0.{5 + n % 5},http://host/p{n}.png,about {n},{'ns'[n % 2]}\n"
     for n in range(12)
 )
 CONFIG = """\
