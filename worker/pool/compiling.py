@@ -38,6 +38,8 @@ from worker.pool.sources import hash_of, sources_of, stats_of
 from worker.pool.storing import OWN_COLUMNS, Arrays, write_pool
 from worker.pool.texts import Texts, in_order, n_blocks, room_told
 
+_SUFFIX = "convert all files to one kind"
+
 
 def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | None = None) -> Pool:
     """Compile the pool of a plan into `folder`, as `<hash>.arrow`, and open it.
@@ -143,13 +145,15 @@ def _check_shown(plan: Plan, predictions: Sequence[Predictions], files: Found | 
             for k, name in enumerate(class_names(pool) or first.classes):
                 yield f"the probability of {name}", table[:, k]
 
+    keys = () if files is None else files.sizes
     refuse_told(
         str(pool.predictions),
         [
             (f"the id (column {pool.id})", "give the items ids that tell nothing"),
             *((f"the column {name} (`pool.data.{key}`)", "") for key, name in pool.data.items()),
+            *((f"the suffix of files (`pool.data.{key}`)", _SUFFIX) for key in keys),
         ],
-        first.texts if files is None else Shown(first.texts, files.sizes),
+        Shown(first.texts, pool, keys) if keys else first.texts,
         told,
         numbers,
     )

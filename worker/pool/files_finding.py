@@ -75,20 +75,28 @@ class Found:
 
 
 class Shown:
-    """What annotators are shown of texts: of a file not its path, but the suffix alone."""
+    """What annotators are shown of texts: ids, and values that are no paths.
 
-    def __init__(self, texts: Texts, keys: Iterable[str]) -> None:
-        self.n_rows, self._texts, self._keys = texts.n_rows, texts, set(keys)
+    Of a path they see the suffix alone; those of each key are a column of their own, behind the
+    others.
+    """
+
+    def __init__(self, texts: Texts, pool: PoolPlan, keys: Iterable[str]) -> None:
+        self.n_rows, self._texts, self._n_shown = texts.n_rows, texts, 1 + len(pool.data)
+        self._at = [at for at, key in enumerate(pool.data, start=1) if key in set(keys)]
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for piece in self._texts:
-            columns = [
-                pc.if_else(is_path(column), suffixes(column), column)
-                if name in self._keys
-                else column
-                for name, column in zip(piece.schema.names, piece.columns, strict=True)
+            columns = piece.columns[: self._n_shown]
+            is_paths = [is_path(columns[at]) for at in self._at]
+            of_paths = [
+                pc.if_else(is_one, suffixes(columns[at]), "")
+                for at, is_one in zip(self._at, is_paths, strict=True)
             ]
-            yield pa.RecordBatch.from_arrays(columns, names=piece.schema.names)
+            for at, is_one in zip(self._at, is_paths, strict=True):
+                columns[at] = pc.if_else(is_one, "", columns[at])
+            columns += of_paths
+            yield pa.RecordBatch.from_arrays(columns, names=[f"{at}" for at in range(len(columns))])
 
 
 def folder_of(file: Path) -> str | None:

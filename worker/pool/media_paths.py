@@ -39,7 +39,8 @@ def made_whole(what: str, folder: str | None, column: pa.Array) -> pa.Array:
     is_relative = pc.and_not(is_path(column), pc.starts_with(column, "/"))
     if folder is None and pc.any(is_relative).as_py():
         raise elsewhere(what)
-    return pc.if_else(is_relative, pc.binary_join_element_wise(folder or "", column, "/"), column)
+    above, slash = (pa.scalar(text, pa.large_string()) for text in (folder or "", "/"))
+    return pc.if_else(is_relative, pc.binary_join_element_wise(above, column, slash), column)
 
 
 def elsewhere(what: str) -> PredictionsError:
