@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes import SCHEMA
@@ -29,14 +30,15 @@ def shown(item: str) -> str:
     return f"the picture of {item}"
 
 
-def write_plan(folder: Path, stop: str, more: str = "") -> Path:
+def write_plan(folder: Path, stop: str, more: str = "", show: Callable[[str], str] = shown) -> Path:
     """Write a pool of three groups and a plan that names it; return the plan.
 
     Args:
         more: lines of the plan.
+        show: what annotators see of an item.
     """
     rows = [
-        f"{item_name(n)},{shown(item_name(n))},{predicted(item_name(n))},0.{60 + n},south\n"
+        f"{item_name(n)},{show(item_name(n))},{predicted(item_name(n))},0.{60 + n},south\n"
         for n in range(N_ITEMS)
     ]
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,9 +56,15 @@ def write_plan(folder: Path, stop: str, more: str = "") -> Path:
     return plan
 
 
-def small_assessment(folder: Path, stop: str, more: str = "") -> tuple[Assessment, Header]:
-    """Compile the small pool and return its assessment with a header."""
-    plan = load_plan(write_plan(folder, stop, more))
+def small_assessment(
+    folder: Path, stop: str, more: str = "", show: Callable[[str], str] = shown
+) -> tuple[Assessment, Header]:
+    """Compile the small pool and return its assessment with a header.
+
+    Args:
+        more, show: as of `write_plan`.
+    """
+    plan = load_plan(write_plan(folder, stop, more, show))
     pool = compile_pool(plan, folder / "pools")
     header = Header(
         assessment=plan.assessment,

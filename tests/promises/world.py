@@ -228,19 +228,23 @@ class World:
 
 @contextmanager
 def new_world(
-    small: tuple[Assessment, Header], folder: Path, valkey_url: str | None
+    small: tuple[Assessment, Header],
+    folder: Path,
+    valkey_url: str | None,
+    kind: type[World] | None = None,
 ) -> Iterator[World]:
     """A world in which nothing has happened; its ledger is in memory without a `valkey_url`."""
+    new = kind or World
     assessment, header = small
     name = f"promise-{secrets.token_hex(6)}"
     desk = FakeDesk(overlap=assessment.rules.per_item_max)
     if valkey_url is None:
-        world = World(assessment, header, MemoryLedger(name), folder / name, desk)
+        world = new(assessment, header, MemoryLedger(name), folder / name, desk)
         world.ledger.begin(header)
         yield world
         return
     with connect(valkey_url) as connection:
-        world = World(assessment, header, ValkeyLedger(connection, name), folder / name, desk)
+        world = new(assessment, header, ValkeyLedger(connection, name), folder / name, desk)
         world.ledger.begin(header)
         yield world
 
