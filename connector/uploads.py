@@ -8,6 +8,7 @@ import httpx
 
 from connector.errors import NotLabelStudio, Rejected
 from connector.listing import TaskList
+from connector.settings import people_url
 
 if TYPE_CHECKING:
     from label_studio_sdk.client import LabelStudio
@@ -49,5 +50,5 @@ def upload(
         raise Rejected(url, _TOO_LARGE, text) from error
     if not str(kept.file).endswith(f"-{name}"):
         raise NotLabelStudio(url, 200, str(kept)[:120])
-    # Label Studio may be served under a path, which stands before all of its own addresses.
-    return f"{httpx.URL(url).path.rstrip('/')}/data/{kept.file}"
+    # People may open Label Studio under a path, which stands before all of its own addresses.
+    return f"{httpx.URL(people_url(url)).path.rstrip('/')}/data/{kept.file}"

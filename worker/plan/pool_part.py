@@ -50,7 +50,8 @@ class PoolPlan(PlanPart):
     classes: ClassNames = None
     """the classes' names, in the order of the probabilities. Default: from the columns."""
     data: ShownColumns
-    """what annotators see: key in the task → column."""
+    """what annotators see: key in the task → column; paths of images, sounds and videos are
+    uploaded, see Images, sounds and videos."""
     strata: Annotated[Whole, Field(ge=1, le=1000)] = 1
     """score strata inside every group. Default: 16 with the empirical prior and a finite
     population (2 with `guarantee: anytime`), else 1; `metric: ece` in groups: 4 beside its bins
