@@ -13,7 +13,7 @@ from connector.shown import fingerprint, uploaded
 from tests.contract.ledgers import header_of
 from tests.contract.projects import SHOWN, Project, shown
 from tests.fakes import SCHEMA
-from worker.pool.files_checking import LARGEST
+from worker.pool.files import LARGEST
 from worker.store import Claim, MemoryLedger
 from worker.store.records import load
 from worker.store.rules import Rules

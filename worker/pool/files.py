@@ -24,6 +24,8 @@ from worker.pool.media_paths import ADDRESS, NEARLY_ALL
 if TYPE_CHECKING:
     from worker.pool.file import Pool
 
+# Bytes of one file, of which a turn of the loop uploads a few.
+LARGEST = 50 * 10**6
 _LOOKED_AT = 1_000  # rows that tell by which tag a column is shown
 _STORED = r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]+://\S+$"
 
@@ -70,9 +72,13 @@ def content_of(folder: str, path: str, size: int) -> bytes:
         size: its bytes when the pool was compiled.
 
     Raises:
-        FileLost: it is not there, may not be read here, or has another size.
+        FileLost: it is not there, may not be read here, or has another size; or it is none that a
+            pool of ours may name.
     """
     whole = Path(folder) / path
+    if suffix_of(path) not in TAGS or size > LARGEST:
+        most = f"{LARGEST / 1e6:.0f} MB"
+        raise FileLost(f"{whole} is no image, sound or video of at most {most}")
     try:
         confined(whole, path)
         with whole.open("rb") as file:

@@ -15,10 +15,9 @@ from connector.media import TAGS, suffix_of
 from worker.errors import PredictionsError
 from worker.plan.fields import confined
 from worker.pool.checks import rows_told
+from worker.pool.files import LARGEST
 from worker.pool.media_paths import elsewhere, is_media, is_path
 
-# Bytes of one file, of which a turn of the loop uploads a few.
-LARGEST = 50 * 10**6
 NO_FILE, _MISSING, _UNREADABLE = -1, -2, -3
 
 Ints = NDArray[np.int64]

@@ -14,8 +14,14 @@ from worker.errors import PredictionsError
 from worker.plan import Plan
 from worker.pool import Pool, check_source, compile_pool, compiling, open_pool
 from worker.pool.continued import continued
-from worker.pool.files import FileLost, as_uploaded, content_of, notes_on_files, tags_of
-from worker.pool.files_checking import LARGEST
+from worker.pool.files import (
+    LARGEST,
+    FileLost,
+    as_uploaded,
+    content_of,
+    notes_on_files,
+    tags_of,
+)
 from worker.pool.since import Inputs, Since
 
 N = 40
@@ -133,7 +139,7 @@ def test_files_that_are_not_there_are_refused_with_rows_and_cure(tmp_path: Path)
 
 def test_all_paths_of_another_machine_are_refused(tmp_path: Path) -> None:
     assert "40 of 40 are not there: rows 1, 2, 3, 4, 5 and 35 more" in refused(tmp_path)
-    text = refused(tmp_path, lambda n: f"file:///home/ada/{n}.png")
+    text = refused(tmp_path, lambda n: f"file:///srv/{n}.png")
     assert "are not there" in text
 
 
@@ -381,10 +387,20 @@ def test_a_file_is_read_only_if_it_is_the_one_that_the_pool_knows(
         content_of(folder, "1.png", 4)
     with pytest.raises(FileLost, match=r"2\.png cannot be read \(No such file"):
         content_of(folder, "2.png", 5)
+    (tmp_path / "folder.png").mkdir()
     with pytest.raises(FileLost, match="cannot be read"):
-        content_of(folder, ".", 5)
+        content_of(folder, "folder.png", 5)
     with pytest.raises(FileLost, match="null byte"):
         content_of(folder, "\0.png", 5)
     monkeypatch.setenv("ASSAY_PLAN_FOLDERS", str(tmp_path / "plans"))
     with pytest.raises(FileLost, match="outside of ASSAY_PLAN_FOLDERS"):
         content_of(folder, "link.png", 5)
+
+
+def test_a_pool_of_somebody_else_has_nothing_but_media_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_bytes(b"12345")
+    with (tmp_path / "large.png").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    for name, size in (("secret.txt", 5), ("large.png", LARGEST + 1)):
+        with pytest.raises(FileLost, match="no image, sound or video of at most 50 MB"):
+            content_of(str(tmp_path), name, size)
