@@ -133,13 +133,9 @@ def _label_studio(url: str | None) -> Iterator[Finding]:
         return
     number = tuple(int(part) for part in seen.version.split(".")[:2] if part.isdigit())
     oldest = ".".join(map(str, OLDEST_LABEL_STUDIO))
-    yield _finding(
-        "Label Studio",
-        f"{seen.version} at {settings.url}, as {seen.user}",
-        ""
-        if number >= OLDEST_LABEL_STUDIO
-        else f"older than {oldest}, the oldest that Assay was tried with; upgrade it",
-    )
+    older = f"older than {oldest}, the oldest that Assay was tried with; upgrade it"
+    version = f"{seen.version} at {settings.url}, as {seen.user}"
+    yield _finding("Label Studio", version, "" if number >= OLDEST_LABEL_STUDIO else older)
     is_personal = settings.token.count(".") == 2
     yield _finding("Token", "personal access token" if is_personal else "legacy token")
     is_far = abs(seen.clock_ahead_s) > LARGEST_CLOCK_DIFFERENCE_S

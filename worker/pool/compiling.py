@@ -1,6 +1,6 @@
 """Compiles a predictions file into the pool: groups, cells, and a seeded order in each cell."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +14,10 @@ from worker.errors import PredictionsError
 from worker.metrics import METRICS
 from worker.plan import Plan
 from worker.plan.structure_fit import may_drop
-from worker.pool.class_names import class_names
 from worker.pool.costs import read_costs
 from worker.pool.faults import Faults
 from worker.pool.file import Pool
-from worker.pool.files_finding import Found, Shown, find_files, shows_paths, with_sizes
+from worker.pool.files_finding import find_files, shows_paths, with_sizes
 from worker.pool.gold import read_gold
 from worker.pool.groups import cell_codes, group_codes, unit_codes
 from worker.pool.known import known_labels, places_after_known, read_known, set_apart
@@ -26,19 +25,17 @@ from worker.pool.means import mean_logits, mean_probabilities
 from worker.pool.models_cutting import Cut, cut
 from worker.pool.models_reading import read_models
 from worker.pool.opening import open_kept, open_pool
-from worker.pool.ordering import counted, moved, places, summed, taken
+from worker.pool.ordering import counted, moved, places, summed
 from worker.pool.parents import parents_of
-from worker.pool.predictions import Predictions, probability_pieces, read_predictions
+from worker.pool.predictions import Predictions, read_predictions
 from worker.pool.prepared import n_dropped, prepared
 from worker.pool.progress import Progress
 from worker.pool.remote import localised
-from worker.pool.shown import Told, refuse_told
+from worker.pool.shown_by_plan import check_shown
 from worker.pool.sites import named_by_site
 from worker.pool.sources import hash_of, sources_of, stats_of
 from worker.pool.storing import OWN_COLUMNS, Arrays, write_pool
 from worker.pool.texts import Texts, in_order, n_blocks, room_told
-
-_SUFFIX = "convert all files to one kind"
 
 
 def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | None = None) -> Pool:
@@ -87,10 +84,10 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
         if plan.models is not None:
             said = read_models(plan, predictions)
             several = cut(plan, said)
-            _check_shown(plan, said.predictions, files)
+            check_shown(plan, said.predictions, files)
             predictions = replace(predictions, classes=said.classes, predicted=several.code)
         else:
-            _check_shown(plan, (predictions,), files)
+            check_shown(plan, (predictions,), files)
         header, arrays, place = _compiled(plan, predictions, several)
         if dropped := n_dropped(plan.pool):
             header["dropped"] = dropped
@@ -117,46 +114,6 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
         values = header | {"pool_hash": pool_hash, "sources": sources}
         sha256, stat = write_pool(path, values, rows, n, arrays)
     return open_pool(path, sha256, stat)
-
-
-def _check_shown(plan: Plan, predictions: Sequence[Predictions], files: Found | None) -> None:
-    """Refuse ids and data whose values tell annotators what any of the models says.
-
-    Groups that are made of the prediction must not be told either.
-    """
-    pool, first = plan.pool, predictions[0]
-    if not pool.data:
-        return  # nothing is shown: a simulation, or the tasks of a project as they are
-    names = [""] if plan.models is None else [f" of {model.name}" for model in plan.models]
-    told = [
-        Told(f"the predicted class{of}", one.classes, one.predicted)
-        for of, one in zip(names, predictions, strict=True)
-    ]
-    kinds = {factor.kind for factor in pool.factors}
-    if "column" not in kinds and kinds != {"predicted_class"}:
-        codes, groups = group_codes(pool.factors, first)
-        told.append(Told("the group", groups, codes))
-
-    def numbers(rows: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.floating]]]:
-        for of, one in zip(names, predictions, strict=True):
-            yield f"the score{of}", one.score[rows]
-        if pool.probabilities is not None:
-            table = np.concatenate(list(taken(probability_pieces(pool), rows)))
-            for k, name in enumerate(class_names(pool) or first.classes):
-                yield f"the probability of {name}", table[:, k]
-
-    keys = () if files is None else files.sizes
-    refuse_told(
-        str(pool.predictions),
-        [
-            (f"the id (column {pool.id})", "give the items ids that tell nothing"),
-            *((f"the column {name} (`pool.data.{key}`)", "") for key, name in pool.data.items()),
-            *((f"the suffix of files (`pool.data.{key}`)", _SUFFIX) for key in keys),
-        ],
-        Shown(first.texts, pool, keys) if keys else first.texts,
-        told,
-        numbers,
-    )
 
 
 def _compiled(

@@ -89,7 +89,7 @@ class Faults:
         if not self._found:
             return
         told = [
-            f"{fault.text} in {_rows_told(np.concatenate(fault.rows))}"
+            f"{fault.text} in {rows_told(np.concatenate(fault.rows))}"
             for fault in self._found.values()
         ]
         if len(told) == 1:
@@ -113,7 +113,7 @@ def refuse(path: Path, is_bad: NDArray[np.bool_], text: str) -> None:
     faults.refuse()
 
 
-def _rows_told(rows: NDArray[np.int64]) -> str:
+def rows_told(rows: NDArray[np.int64]) -> str:
     """Return "row 3" or "rows 3, 7, 9, 12, 20 and 34 more"."""
     shown = ", ".join(map(str, rows[:_SHOWN]))
     more = f" and {rows.size - _SHOWN:,} more" if rows.size > _SHOWN else ""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from connector.media import TAGS, suffix_of
 from worker.errors import PredictionsError
 from worker.plan.fields import confined
-from worker.pool.checks import rows_told
+from worker.pool.faults import rows_told
 from worker.pool.files import LARGEST
 from worker.pool.media_paths import elsewhere, is_media, is_path
 
@@ -65,7 +65,7 @@ def sizes_of(what: str, folder: str | None, pieces: Pieces, n: int) -> Ints:
             first = _value(pieces, int(np.flatnonzero(is_bad)[0]))
             raise PredictionsError(
                 f"{what} holds paths of files{relative}, but {int(is_bad.sum()):,} of {n_files:,} "
-                f"{fault}: {rows_told(is_bad)} (first: {first!r}); {cure}"
+                f"{fault}: {rows_told(np.flatnonzero(is_bad) + 1)} (first: {first!r}); {cure}"
             )
     _refuse_kinds(what, suffixes)
     return sizes

@@ -25,9 +25,7 @@ from worker.pool.tables_folder import folder_batches, folder_columns, is_data_se
 from worker.pool.tables_jsonl import jsonl_columns, jsonl_first_rows, jsonl_pieces
 from worker.pool.tables_text import text_columns, text_pieces
 
-# The column with the number of each row, which every file has: `row-1`, `row-2`, ...
-ROW_NUMBER = "row number"
-
+ROW_NUMBER = "row number"  # the column that every file has: `row-1`, `row-2`, ...
 FLOATS_PER_PIECE = 4_000_000
 _SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
