@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import signal
 import time
 from contextlib import suppress
+from typing import Any
 
 from redis.exceptions import RedisError
 from rq.job import Job
@@ -126,6 +128,12 @@ class AssayWorker(SimpleWorker):
     pool, the access token, the open connection, computed distributions) stays for the next one.
     """
 
+    is_interrupted = False  # told to stop by Ctrl-C
+
+    def request_stop(self, signum: Any, frame: Any) -> None:
+        self.is_interrupted = signum == signal.SIGINT
+        super().request_stop(signum, frame)  # type: ignore[no-untyped-call]
+
     def perform_job(self, job: Job, queue: Queue) -> bool:
         why = refusal(job, ALLOWED)
         if why is None:
@@ -138,8 +146,12 @@ class AssayWorker(SimpleWorker):
         return False
 
 
-def work(context: Context, *, burst: bool = False) -> None:
-    """Take jobs until told to stop (SIGTERM and Ctrl-C let the running turn end)."""
+def work(context: Context, *, burst: bool = False) -> bool:
+    """Take jobs until told to stop (SIGTERM and Ctrl-C let the running turn end).
+
+    Returns:
+        Whether it was Ctrl-C.
+    """
     from rq.serializers import JSONSerializer
 
     open_context(context)
@@ -159,3 +171,4 @@ def work(context: Context, *, burst: bool = False) -> None:
     )
     worker.max_connection_wait_time = 2
     worker.work(burst=burst, logging_level="WARNING")
+    return worker.is_interrupted

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 from threading import Event
+from types import FrameType
 
 import click
 
 from connector.settings import is_address
 from worker.cli.ending import ended_by_signals
+from worker.cli.ends import leave
 from worker.cli.parts import LOGS, context_here, say
 from worker.store.settings import ONE_THREAD
 
@@ -17,12 +19,17 @@ PORT = click.IntRange(0, 65535)
 SECONDS = click.FloatRange(min=0.05)
 
 
-def _stop_event() -> Event:
-    """Set by Ctrl-C and by SIGTERM."""
-    stop = Event()
+def _stop_event() -> tuple[Event, list[int]]:
+    """Set by Ctrl-C and by SIGTERM; and which of them came."""
+    stop, came = Event(), list[int]()
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        stop.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    return stop
+        signal.signal(number, end)
+    return stop, came
 
 
 @click.command()
@@ -35,7 +42,8 @@ def worker(burst: bool) -> None:
     from worker.jobs import work
 
     with context_here() as context:
-        work(context, burst=burst)
+        is_interrupted = work(context, burst=burst)
+    leave(is_whole=not is_interrupted)
 
 
 @click.command()
@@ -47,9 +55,10 @@ def watch(every: float) -> None:
     """Ask for a turn of every assessment every few seconds: the truth, webhooks or not."""
     from worker.watcher import watch as keep_watch
 
-    stop = _stop_event()
+    stop, came = _stop_event()
     with context_here() as context:
         keep_watch(context, every, stop)
+    leave(is_whole=signal.SIGINT not in came)
 
 
 HOST = click.option(
@@ -86,7 +95,8 @@ def serve(host: str, port: int, public_url: str | None) -> None:
     from worker.web.serving import serve as receive
 
     with context_here() as context:
-        receive(context, host, port, public_url, say)
+        is_interrupted = receive(context, host, port, public_url, say)
+    leave(is_whole=not is_interrupted)
 
 
 @click.command()

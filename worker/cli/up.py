@@ -10,7 +10,7 @@ from threading import Event
 import click
 
 from worker.cli.ending import ended_by_signals
-from worker.cli.parts import LOGS, context_here, say
+from worker.cli.parts import LOGS, ask, context_here, say
 from worker.cli.processes import HOST, PORT, PUBLIC_URL, SECONDS
 from worker.errors import AssayError
 from worker.store.settings import read_settings
@@ -136,7 +136,7 @@ def _drafted(predictions: Path) -> Path:
     from worker.setup.drafting import draft_plan
 
     if not DRAFT.exists():
-        DRAFT.write_text(draft_plan(predictions, DRAFT), encoding="utf-8")
+        DRAFT.write_text(draft_plan(predictions, DRAFT, say=say, ask=ask), encoding="utf-8")
         say(f"Wrote {DRAFT}, with a comment at every key: what is asked, and when it stops.")
     elif load_plan(DRAFT).pool.predictions.resolve() != predictions.resolve():
         raise AssayError(

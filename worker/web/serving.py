@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Event, Thread
+from types import FrameType
 from urllib.parse import quote
 
 import uvicorn
@@ -52,8 +53,8 @@ class PortTaken(AssayError):
 
 def serve(
     context: Context, host: str, port: int, public_url: str | None, say: Callable[[str], None]
-) -> None:
-    """Run receiver and dashboard until told to stop.
+) -> bool:
+    """Run receiver and dashboard until told to stop; return whether it was by Ctrl-C.
 
     Args:
         public_url: how Label Studio reaches it; host and port unless it says otherwise.
@@ -82,7 +83,10 @@ def serve(
     server = uvicorn.Server(config_of(app))
     write_seldom("uvicorn.error", "asyncio")
 
-    def end(*_: object) -> None:
+    came: list[int] = []
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
         server.should_exit = True
 
     # uvicorn raises a signal again once it has ended for it, and by default that would end us
@@ -101,6 +105,7 @@ def serve(
         hooking.join()
         listener.close()
         quick.close()
+    return signal.SIGINT in came
 
 
 def _entrance(here: str, guarded_by: Gate) -> str:

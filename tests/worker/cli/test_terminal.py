@@ -223,6 +223,39 @@ def test_ctrl_c_ends_any_command_with_130_and_no_word(
     assert re.sub(r"\s|here|\^C", "", terminal.seen) == ""
 
 
+@pytest.mark.parametrize("command", ["worker", "watch", "serve"])
+def test_ctrl_c_ends_what_runs_until_then_with_130_and_no_trace(
+    env: dict[str, str], tmp_path: Path, command: str
+) -> None:
+    more = ["--port", "0"] if command == "serve" else []
+    secret = {"ASSAY_WEBHOOK_SECRET": "only-for-tests"}
+    terminal = at_terminal(env | secret, tmp_path, command, *more)
+    until = time.monotonic() + PATIENCE_S
+    while not (tmp_path / "home" / "valkey").exists():  # its imports are done
+        assert time.monotonic() < until, terminal.seen
+        time.sleep(0.05)
+    if command == "serve":
+        terminal.read_until("The dashboard is at")
+    terminal.interrupt()
+    code, seen = terminal.end()
+    assert code == 130
+    assert "Traceback" not in seen
+    assert "Abort" not in seen
+
+
+def test_a_person_is_asked_what_cannot_be_guessed_and_the_answer_is_in_the_plan(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    rows = [f"{n},{'ab'[n % 2]},0.5,{n % 3}" for n in range(40)]
+    (tmp_path / "q.csv").write_text("\n".join(["id,prediction,score,where", *rows]) + "\n")
+    terminal = at_terminal(env, tmp_path, "init", "q.csv", "--plan", "q.yaml")
+    terminal.read_until("Which column do annotators look at")
+    os.write(terminal.ours, b"where\n")
+    code, seen = terminal.end()
+    assert code == 0, seen
+    assert "data: {where: where}" in (tmp_path / "q.yaml").read_text()
+
+
 def test_a_shell_completes_commands(env: dict[str, str], tmp_path: Path) -> None:
     """As the README has it, in a real bash."""
     folder = tmp_path / "bin"
