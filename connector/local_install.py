@@ -74,7 +74,8 @@ def ensure_installed(say: Say = quiet) -> Path:
         log = release_folder() / "install.log"
         log.unlink(missing_ok=True)
         _run([sys.executable, "-m", "venv", str(venv)], log)
-        pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--no-input"]
+        # Of its thousands of modules those that are imported are compiled by the first start.
+        pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--no-input", "--no-compile"]
         _run([*pip, f"label-studio=={LABEL_STUDIO_VERSION}"], log)
         (venv / "complete").touch()
     return command

@@ -32,7 +32,7 @@ def run() -> None:
         first = _seconds(folder, {})
         line("file -> first open task, Label Studio is installed", f"{first:.1f} s", "45 s")
         again = _seconds(folder, {})
-        line("the same again, where it was", f"{again:.1f} s", "")
+        line("... until Label Studio serves it again, the next time", f"{again:.1f} s", "")
 
 
 def run_bare() -> None:
