@@ -98,7 +98,8 @@ class _Guesses:
             return self._take("id", name, "its name says so, and its values differ")
         if self.rows.num_rows >= _ENOUGH_ROWS:
             for name in free:
-                if are_names(self._column(name)):
+                is_shown = shown_kind(self._column(name)) not in (None, "text")
+                if are_names(self._column(name)) and not is_shown:  # paths may hold the class
                     return self._take("id", name, "it has another short name in every row")
         self.reasons.append("id: row number (no column names the rows; row-1, row-2, ...)")
         return ROW_NUMBER

@@ -3,16 +3,13 @@ labels."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from worker.errors import PredictionsError
-from worker.plan import Plan
-from worker.pool import Pool, check_source, compile_pool, compiling, open_pool
+from tests.worker.pool.media_pool import N, compiled, path, plan_of, refused, said, write
+from worker.pool import check_source, compile_pool, compiling, open_pool
 from worker.pool.continued import continued
 from worker.pool.files import (
     LARGEST,
@@ -23,48 +20,6 @@ from worker.pool.files import (
     tags_of,
 )
 from worker.pool.since import Inputs, Since
-
-N = 40
-CLASSES = ["cat", "dog"]
-
-
-def said(n: int) -> str:
-    return CLASSES[n % 2]
-
-
-def path(n: int) -> str:
-    return f"images/{said(n)}/{n}.png"
-
-
-def write(folder: Path, paths: Callable[[int], str] = path, n: int = N) -> None:
-    """Write files of different sizes where the paths say."""
-    for at in range(n):
-        file = folder / paths(at)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(b"x" * (at + 1))
-
-
-def plan_of(
-    folder: Path, values: Callable[[int], str] = path, key: str = "scan", **more: Any
-) -> Plan:
-    """A plan whose data are these values, in a file of the folder."""
-    rows = [f'i{n},{said(n)},0.{60 + n},"{values(n)}"\n' for n in range(N)]
-    (folder / "p.csv").write_text("item_id,said,score,seen\n" + "".join(rows), encoding="utf-8")
-    pool = {"predictions": folder / "p.csv", "predicted": "said", "score": "score"}
-    pool |= {"data": {key: "seen"}} | more.pop("pool", {})
-    named = {"assessment": "a", "pool": pool, "question": {"task": "identify"}}
-    return Plan.model_validate(named | more)
-
-
-def compiled(folder: Path, values: Callable[[int], str] = path, **more: Any) -> Pool:
-    return compile_pool(plan_of(folder, values, **more), folder / "pools")
-
-
-def refused(folder: Path, values: Callable[[int], str] = path, **more: Any) -> str:
-    with pytest.raises(PredictionsError) as caught:
-        compiled(folder, values, **more)
-    return str(caught.value)
-
 
 # --- which columns -------------------------------------------------------------------------------
 
@@ -123,99 +78,6 @@ def test_whole_paths_and_paths_that_step_up_are_files_too(tmp_path: Path) -> Non
     for row in range(N):
         (value,), (size,) = pool.item(row).data.values(), pool.item(row).files.values()
         assert len(content_of(pool.files.folder, value, size)) == size
-
-
-# --- what is refused -----------------------------------------------------------------------------
-
-
-def test_files_that_are_not_there_are_refused_with_rows_and_cure(tmp_path: Path) -> None:
-    write(tmp_path)
-    for n in (3, 7):
-        (tmp_path / path(n)).unlink()
-    text = refused(tmp_path)
-    assert "the column seen (`pool.data.scan`) holds paths of files, relative to" in text
-    assert f"2 of 40 are not there: rows 4, 8 (first: {path(3)!r}); put the files there" in text
-
-
-def test_all_paths_of_another_machine_are_refused(tmp_path: Path) -> None:
-    assert "40 of 40 are not there: rows 1, 2, 3, 4, 5 and 35 more" in refused(tmp_path)
-    text = refused(tmp_path, lambda n: f"file:///srv/{n}.png")
-    assert "are not there" in text
-
-
-def test_values_beside_the_paths_that_are_none_are_refused(tmp_path: Path) -> None:
-    write(tmp_path)
-    text = refused(tmp_path, lambda n: "unknown" if n == 5 else path(n))
-    assert "1 of 40 are none of images, sounds or videos: row 6 (first: 'unknown')" in text
-
-
-@pytest.mark.parametrize(("size", "words"), [(0, "are empty"), (LARGEST + 1, "larger than 50 MB")])
-def test_files_that_nobody_could_be_shown_are_refused(
-    tmp_path: Path, size: int, words: str
-) -> None:
-    write(tmp_path)
-    os.truncate(tmp_path / path(2), size)
-    assert f"1 of 40 {words}" in refused(tmp_path).replace("are larger", "larger")
-
-
-def test_kinds_that_browsers_do_not_show_are_refused_with_those_that_they_do(
-    tmp_path: Path,
-) -> None:
-    def values(n: int) -> str:
-        return f"{n}.{'tif' if n == 9 else 'JPG'}"
-
-    write(tmp_path, values)
-    text = refused(tmp_path, values)
-    assert ".tif first in row 10" in text
-    assert "convert them to .bmp" in text
-
-
-def test_images_and_sounds_in_one_column_are_refused(tmp_path: Path) -> None:
-    def values(n: int) -> str:
-        return f"{n}.{'wav' if n % 3 else 'png'}"
-
-    write(tmp_path, values)
-    assert "give each kind a column of its own" in refused(tmp_path, values)
-
-
-def test_a_folder_or_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
-    write(tmp_path)
-    for n in (0, 1):
-        (tmp_path / path(n)).unlink()
-    (tmp_path / path(0)).mkdir()
-    (tmp_path / path(1)).symlink_to("nowhere.png")
-    assert "2 of 40 are not there: rows 1, 2" in refused(tmp_path)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_files_that_may_not_be_read_are_refused(tmp_path: Path) -> None:
-    write(tmp_path)
-    (tmp_path / path(4)).chmod(0)
-    assert "1 of 40 may not be read: row 5" in refused(tmp_path)
-
-
-def test_files_outside_of_the_folders_of_plans_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own, secret = tmp_path / "plans", tmp_path / "secret"
-    own.mkdir()
-    write(secret)
-    monkeypatch.setenv("ASSAY_PLAN_FOLDERS", str(own))
-    assert "lies outside of ASSAY_PLAN_FOLDERS" in refused(own, lambda n: f"../secret/{path(n)}")
-    (own / "images").symlink_to(secret / "images")
-    assert "lies outside of ASSAY_PLAN_FOLDERS" in refused(own)
-
-
-def test_paths_beside_predictions_on_another_machine_are_refused(tmp_path: Path) -> None:
-    import fsspec
-
-    write(tmp_path)
-    plan = plan_of(tmp_path)
-    with fsspec.open("memory://bucket/p.csv", "wb") as file:
-        file.write((tmp_path / "p.csv").read_bytes())
-    there = plan.pool.model_copy(update={"predictions": Path("memory://bucket/p.csv")})
-    with pytest.raises(PredictionsError, match="relative to a folder that is on another machine"):
-        compile_pool(plan.model_copy(update={"pool": there}), tmp_path / "pools")
 
 
 # --- what annotators are told --------------------------------------------------------------------
@@ -278,7 +140,7 @@ def test_a_pool_that_an_older_release_compiled_is_compiled_anew(
     write(tmp_path)
     with monkeypatch.context() as older:
         older.setattr(compiling, "find_files", lambda *_: None)
-        older.setattr(compiling, "refuse_told", lambda *_: None)
+        older.setattr(compiling, "check_shown", lambda *_: None)
         old = compiled(tmp_path)
     assert old.files is None
     new = compiled(tmp_path)
