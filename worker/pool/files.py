@@ -85,7 +85,7 @@ def content_of(folder: str, path: str, size: int) -> bytes:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise FileLost(f"{whole} is no file")
-            content = file.read(size + 1) if found.st_size == size else b""
+            content = file.read(size + 1)
     except OSError as error:
         raise FileLost(f"{whole} cannot be read ({error.strerror})") from error
     except ValueError as error:  # outside of ASSAY_PLAN_FOLDERS; or a zero byte, which no path has
