@@ -16,7 +16,7 @@ from worker.findings.annotating import waiting_text
 from worker.findings.claims import sure_text
 from worker.findings.fates import given_up_text
 from worker.findings.wording import guarantee_means
-from worker.formats import error, percent
+from worker.formats import counted, error, percent
 from worker.formats import share as share_of
 from worker.metrics import METRICS, WORDS
 from worker.report.index import pages
@@ -131,9 +131,9 @@ def warnings(status: Status, traffic: Traffic) -> list[str]:
     if status.labelling:
         found.append(status.labelling)
     if status.rejected:
-        found.append(f"{counted(len(status.rejected), 'annotation')} rejected.")
+        found.append(f"{are_counted(len(status.rejected), 'annotation')} rejected.")
     if status.foreign_tasks:
-        found.append(f"{counted(status.foreign_tasks, 'task')} of the project not ours.")
+        found.append(f"{are_counted(status.foreign_tasks, 'task')} of the project not ours.")
     return found
 
 
@@ -178,9 +178,9 @@ def ago(seconds: float) -> str:
     return "just now"
 
 
-def counted(n: int, noun: str) -> str:
+def are_counted(n: int, noun: str) -> str:
     """A number with its noun and verb."""
-    return f"{n:,} {noun} is" if n == 1 else f"{n:,} {noun}s are"
+    return f"{counted(n, noun)} {'is' if n == 1 else 'are'}"
 
 
 def clock(seconds: float) -> str:
