@@ -68,7 +68,12 @@ def look(driver: webdriver.Chrome, width: int, scheme: str) -> None:
     ("width", "scheme"), [(360, "light"), (360, "dark"), (1280, "light"), (1280, "dark")]
 )
 def test_axe_finds_nothing_and_no_page_scrolls_sideways(
-    chromium: webdriver.Chrome, url: str, pages: dict[str, str], width: int, scheme: str
+    chromium: webdriver.Chrome,
+    url: str,
+    guarded: str,
+    pages: dict[str, str],
+    width: int,
+    scheme: str,
 ) -> None:
     look(chromium, width, scheme)
     found: dict[str, list[str]] = {}
@@ -80,13 +85,13 @@ def test_axe_finds_nothing_and_no_page_scrolls_sideways(
         screenshot(chromium, f"accessible-{name}-{width}-{scheme}")
 
     for name, path in (("login", "/login"), ("wrong token", "/login?token=wrong")):
-        visit(chromium, url + path)
+        visit(chromium, guarded + path)
         hold(name)
     visit(chromium, url + pages["running"])
     hold("signed out")
-    chromium.get(f"{url}/login?token={TOKEN}")
+    chromium.get(f"{guarded}/login?token={TOKEN}")
     for name, path in pages.items():
-        visit(chromium, url + path)
+        visit(chromium, guarded + path)
         if name in ("running", "paused", "stopped"):
             wait(chromium, lambda: is_live(chromium))
             assert "labels" in text(chromium, "charts")
@@ -95,8 +100,10 @@ def test_axe_finds_nothing_and_no_page_scrolls_sideways(
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
-def test_axe_would_find_what_is_wrong(chromium: webdriver.Chrome, url: str, begun: Begun) -> None:
-    visit(chromium, f"{url}/login")
+def test_axe_would_find_what_is_wrong(
+    chromium: webdriver.Chrome, guarded: str, begun: Begun
+) -> None:
+    visit(chromium, f"{guarded}/login")
     chromium.execute_script("document.querySelector('label').remove()")
     assert [wrong.split(":")[0] for wrong in wrong_with(chromium)] == ["label"]
 
@@ -113,19 +120,19 @@ def test_a_link_with_the_token_leaves_no_token_in_the_address(
 
 
 def test_after_a_link_with_a_wrong_token_the_form_still_signs_in(
-    chromium: webdriver.Chrome, url: str, begun: Begun
+    chromium: webdriver.Chrome, guarded: str, begun: Begun
 ) -> None:
-    visit(chromium, f"{url}/login?token=wrong&next=/a/{begun.id}")
+    visit(chromium, f"{guarded}/login?token=wrong&next=/a/{begun.id}")
     chromium.find_element("id", "token").send_keys(TOKEN, "\n")
-    wait(chromium, lambda: chromium.current_url == f"{url}/a/{begun.id}")
+    wait(chromium, lambda: chromium.current_url == f"{guarded}/a/{begun.id}")
     assert chromium.find_elements("id", "pause")
 
 
 def test_a_report_is_made_with_the_keyboard_and_comes_to_the_page_by_itself(
-    chromium: webdriver.Chrome, url: str, begun: Begun
+    chromium: webdriver.Chrome, guarded: str, begun: Begun
 ) -> None:
     begun.label()
-    chromium.get(f"{url}/login?token={TOKEN}&next=/a/{begun.id}")
+    chromium.get(f"{guarded}/login?token={TOKEN}&next=/a/{begun.id}")
     wait(chromium, lambda: is_live(chromium))
     chromium.find_element("id", "make-report").send_keys("\n")
     wait(chromium, lambda: "CSV" in text(chromium, "reports"))

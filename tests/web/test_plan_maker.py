@@ -34,9 +34,9 @@ def sent(client: httpx.Client, path: Path, name: str = "") -> httpx.Response:
 
 
 def test_a_file_becomes_a_page_with_guesses_and_what_annotators_will_see(
-    context: Context, url: str, tmp_path: Path
+    context: Context, guarded: str, tmp_path: Path
 ) -> None:
-    with signed_in(url) as client:
+    with signed_in(guarded) as client:
         answer = sent(client, semicolons(tmp_path))
         assert answer.status_code == 201
         page = client.get(answer.json()["page"]).text
@@ -47,9 +47,11 @@ def test_a_file_becomes_a_page_with_guesses_and_what_annotators_will_see(
     assert load_plan(context.settings.home / "plans" / "tickets" / "plan.yaml").pool.data
 
 
-def test_choices_are_in_the_plan_that_is_begun(context: Context, url: str, tmp_path: Path) -> None:
+def test_choices_are_in_the_plan_that_is_begun(
+    context: Context, guarded: str, tmp_path: Path
+) -> None:
     chosen = {"task": "compare", "groups": "topic", "score": "", "predicted": "", "shown": ""}
-    with signed_in(url) as client:
+    with signed_in(guarded) as client:
         page = sent(client, semicolons(tmp_path)).json()["page"]
         csrf = csrf_of(client)
         assert client.post(page, data=chosen | {"csrf": csrf}).status_code == 303
@@ -61,9 +63,9 @@ def test_choices_are_in_the_plan_that_is_begun(context: Context, url: str, tmp_p
 
 @pytest.mark.parametrize("task", ["identify", "estimate", "compare"])
 def test_how_many_labels_it_takes_is_said_before_there_are_any(
-    url: str, tmp_path: Path, task: str
+    guarded: str, tmp_path: Path, task: str
 ) -> None:
-    with signed_in(url) as client:
+    with signed_in(guarded) as client:
         page = sent(client, semicolons(tmp_path)).json()["page"]
         csrf = csrf_of(client)
         client.post(page, data={"task": task, "csrf": csrf})
@@ -73,9 +75,9 @@ def test_how_many_labels_it_takes_is_said_before_there_are_any(
 
 
 def test_rows_with_faults_are_named_and_left_out_when_that_is_chosen(
-    url: str, tmp_path: Path
+    guarded: str, tmp_path: Path
 ) -> None:
-    with signed_in(url) as client:
+    with signed_in(guarded) as client:
         page = sent(client, empty_texts(tmp_path)).json()["page"]
         told = client.get(page).text
         assert "annotators would see nothing" in told
@@ -88,26 +90,29 @@ def test_rows_with_faults_are_named_and_left_out_when_that_is_chosen(
     assert ">Start<" in told
 
 
-def test_a_second_file_of_one_name_takes_no_place_of_the_first(url: str, tmp_path: Path) -> None:
-    with signed_in(url) as client:
+def test_a_second_file_of_one_name_takes_no_place_of_the_first(
+    guarded: str, tmp_path: Path
+) -> None:
+    with signed_in(guarded) as client:
         pages = [sent(client, semicolons(tmp_path)).json()["page"] for _ in range(2)]
     assert pages == ["/new/tickets", "/new/tickets-2"]
 
 
 def test_nothing_is_shown_taken_or_begun_without_the_token(
-    context: Context, url: str, tmp_path: Path
+    context: Context, url: str, guarded: str, tmp_path: Path
 ) -> None:
     path = semicolons(tmp_path)
-    with httpx.Client(base_url=url) as client:
-        assert client.get("/new").status_code == 403
-        assert client.put("/new/file/a.csv", content=path.read_bytes()).status_code == 403
-        assert client.post("/new/tickets/start").status_code == 403
-    with signed_in(url) as client:
+    for address, code in ((url, 403), (guarded, 401)):
+        with httpx.Client(base_url=address) as client:
+            assert client.get("/new").status_code == code
+            assert client.put("/new/file/a.csv", content=path.read_bytes()).status_code == code
+            assert client.post("/new/tickets/start").status_code == code
+    with signed_in(guarded) as client:
         page = sent(client, path).json()["page"]
         for place in (page, f"{page}/foreseen", f"{page}/start"):
             assert client.post(place, data={"csrf": "0" * 64}).status_code == 403
-    with httpx.Client(base_url=url) as client:
-        assert client.get(page).status_code == 403
+    with httpx.Client(base_url=guarded) as client:
+        assert client.get(page).status_code == 401
     assert not list((context.settings.home / "plans").glob("a*"))
 
 
@@ -115,9 +120,9 @@ def test_nothing_is_shown_taken_or_begun_without_the_token(
     ("name", "code"), [("a.exe", 400), ("plan.yaml", 400), ("..%2f..%2fa.csv", 404), ("a.xls", 400)]
 )
 def test_what_is_no_file_of_predictions_is_not_taken(
-    url: str, tmp_path: Path, name: str, code: int
+    guarded: str, tmp_path: Path, name: str, code: int
 ) -> None:
-    with signed_in(url) as client:
+    with signed_in(guarded) as client:
         answer = sent(client, semicolons(tmp_path), name)
         assert answer.status_code == code
         assert client.get("/new/..%2f..").status_code == 404

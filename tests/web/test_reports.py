@@ -21,9 +21,9 @@ PATIENCE_S = 120.0
 
 
 @pytest.fixture
-def client(url: str, begun: Begun) -> Iterator[httpx.Client]:
+def client(guarded: str, begun: Begun) -> Iterator[httpx.Client]:
     begun.label()
-    with signed_in(url) as client:
+    with signed_in(guarded) as client:
         yield client
 
 
@@ -99,12 +99,13 @@ def test_a_report_that_fails_is_told_on_the_page(
 
 
 def test_without_a_session_and_its_form_nothing_is_made(
-    url: str, begun: Begun, context: Context
+    url: str, guarded: str, begun: Begun, context: Context
 ) -> None:
     begun.label()
     assert "Make a report" not in httpx.get(f"{url}/a/{begun.id}").text
     assert httpx.post(f"{url}/a/{begun.id}/report").status_code == 403
-    with signed_in(url) as client:
+    assert httpx.post(f"{guarded}/a/{begun.id}/report").status_code == 401
+    with signed_in(guarded) as client:
         assert client.post(f"/a/{begun.id}/report", data={"csrf": "0" * 64}).status_code == 403
         assert client.post("/a/nobody/report", data={"csrf": csrf_of(client, begun.id)}
                            ).status_code == 404  # fmt: skip
