@@ -140,7 +140,7 @@ def label(up: Terminal, n: int, who: str) -> None:
 
 
 def test_from_a_file_to_the_first_task_and_its_labels_are_told(up: Terminal) -> None:
-    up.waits_for("Wrote plan.yaml")
+    up.waits_for("Wrote digits.yaml")
     up.waits_for(r"Annotators label in http://127\.0\.0\.1:\d+/projects/1/data")
     label(up, 2, "ada@example.com")
     up.waits_for(r"digits: [12] labels? by 1 annotator\. Not yet: ")
@@ -177,7 +177,7 @@ def test_the_dashboard_shows_nothing_without_its_token_and_the_link_has_it(up: T
 
 
 def test_later_commands_find_it_and_a_second_plan_joins(up: Terminal, own: OwnServer) -> None:
-    text = (up.folder / "plan.yaml").read_text().replace("assessment: digits", "assessment: more")
+    text = (up.folder / "digits.yaml").read_text().replace("assessment: digits", "assessment: more")
     (up.folder / "more.yaml").write_text(text)
     joined = on_terminal(up.folder, "up", "more.yaml")
     assert joined.process.wait(300) == 0, joined.text

@@ -16,7 +16,6 @@ from worker.errors import AssayError
 from worker.store.settings import read_settings
 
 PLANS = (".yaml", ".yml")
-DRAFT = Path("plan.yaml")
 
 
 @click.command()
@@ -59,8 +58,8 @@ def up(
 ) -> None:
     """Run everything on this machine until Ctrl-C.
 
-    With a PLAN, begin it or go on with it; for a file of PREDICTIONS, write plan.yaml first. While
-    another `assay up` runs, a PLAN joins it.
+    With a PLAN, begin it or go on with it; for a file of PREDICTIONS, write a plan of its name
+    first. While another `assay up` runs, a PLAN joins it.
     """
     receiver = ["serve", "--host", host, "--port", str(port)]
     if public_url:
@@ -98,10 +97,10 @@ def _run(
     *,
     with_own: bool,
 ) -> None:
-    from connector.local import is_prepared
     from connector.local_own import start_own
     from worker.cli import own_studio
     from worker.cli.news import News
+    from worker.plan import load_plan
     from worker.service.context import Context
     from worker.service.supervisor import environment, keep_up
     from worker.setup.checking import check_plan
@@ -110,7 +109,8 @@ def _run(
     with ExitStack() as ends:
         looks = []
         if with_own:
-            if plan is not None and not is_prepared():  # what is wrong is told before, not after
+            if plan is not None and load_plan(plan).pool.project is None:
+                # what is wrong is told before anything is started for it
                 check_plan(plan, home / "pools", say, context_here)
             studio = ends.enter_context(start_own(home, say))
             own_studio.tell(studio, home, say)
@@ -133,20 +133,22 @@ def _drafted(predictions: Path) -> Path:
         AssayError: there is a plan, and it is of another file.
     """
     from worker.plan import load_plan
+    from worker.plan.model import as_id
     from worker.setup.drafting import draft_plan
 
-    if not DRAFT.exists():
-        DRAFT.write_text(draft_plan(predictions, DRAFT, say=say, ask=ask), encoding="utf-8")
-        say(f"Wrote {DRAFT}, with a comment at every key: what is asked, and when it stops.")
-    elif load_plan(DRAFT).pool.predictions.resolve() != predictions.resolve():
+    draft = Path(f"{as_id(predictions)}.yaml")
+    if not draft.exists():
+        draft.write_text(draft_plan(predictions, draft, say=say, ask=ask), encoding="utf-8")
+        say(f"Wrote {draft}, with a comment at every key: what is asked, and when it stops.")
+    elif load_plan(draft).pool.predictions.resolve() != predictions.resolve():
         raise AssayError(
-            f"{DRAFT} is there already, and is not of {predictions}. `assay up {DRAFT}` runs it; "
+            f"{draft} is there already, and is not of {predictions}. `assay up {draft}` runs it; "
             f"`assay init {predictions} --plan other.yaml` writes one, and `assay up other.yaml` "
             "runs that."
         )
     else:
-        say(f"{DRAFT} is there already, of {predictions}.")
-    return DRAFT
+        say(f"{draft} is there already, of {predictions}.")
+    return draft
 
 
 def _join(plan: Path | None, home: Path) -> None:

@@ -161,4 +161,4 @@ def _walk(
 
 
 def _kind(value: object) -> str:
-    return "a list" if isinstance(value, list) else f"the single value {value!r}"
+    return "a list" if isinstance(value, list) else f"the single value {value!r:.60}"

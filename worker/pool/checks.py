@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from worker.pool.faults import Faults, refuse
 
-SUM_TOLERANCE = 1e-3
+SUM_TOLERANCE = 0.02  # shares are often written with two digits
 _DOUBLES_AT_ONCE = 1_000_000
 _STREAM = 64  # of the multipliers of hashes; any will do
 
@@ -19,7 +19,7 @@ def check_probabilities(faults: Faults, rows: NDArray[np.floating], first_row: i
     """Find rows (n, K) that are no probabilities of K classes.
 
     A fault is a value that is missing, NaN, infinite or negative, or a row whose sum is not 1
-    within 0.001.
+    within 0.02.
     """
     is_known: NDArray[np.bool_] = np.ones(len(rows), dtype=bool)
     if not np.isfinite(rows).all():

@@ -20,6 +20,8 @@ from worker.pool.storing import PROBABILITY, as_column
 from worker.pool.tables import Wanted, pieces
 from worker.pool.texts import Texts
 
+_FEW_CLASSES = 20  # more in a small file are no classes
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
@@ -225,6 +227,11 @@ def _codes(
         raise PredictionsError(
             f"{path}: the column {column} holds {one}, expected at least "
             "two; if the classifier knows more, list them under `pool.classes`"
+        )
+    if classes is None and len(known) > max(_FEW_CLASSES, at.size // 2):
+        raise PredictionsError(
+            f"{path}: the column {column} holds {len(known):,} different values in {at.size:,} "
+            "rows; is it the predicted class? If it is, list the classes under `pool.classes`"
         )
     place = {name: index for index, name in enumerate(known)}
     code_of = np.array([*(place.get(value, -1) for value in values), -1], dtype=np.int32)

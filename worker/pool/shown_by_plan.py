@@ -11,7 +11,8 @@ from worker.pool.files_finding import Found, Shown
 from worker.pool.groups import group_codes
 from worker.pool.ordering import taken
 from worker.pool.predictions import Predictions, probability_pieces
-from worker.pool.shown import Told, refuse_told
+from worker.pool.shown import refuse_told
+from worker.pool.shown_names import Told
 
 _SUFFIX = "convert all files to one kind"
 

@@ -64,6 +64,8 @@ def kind_of(path: Path) -> str:
     is_packed = suffixes[-1:] == [".gz"]
     own = suffixes[:-1] if is_packed else suffixes
     kind = _SUFFIXES.get(own[-1]) if own else None
+    if kind is None and path.is_dir():
+        raise PredictionsError(f"{path}: came a folder with no data set in it, expected {ACCEPTED}")
     if kind is None or (is_packed and kind in ("parquet", "excel")):
         raise PredictionsError(f"{path}: came the ending of {path.name}, expected {ACCEPTED}")
     return kind

@@ -18,6 +18,7 @@ Shown = Literal["image", "audio", "video", "html", "text"]
 _MOSTLY = 0.9
 # Shorter texts on average are names rather than something to be read.
 _READ_LETTERS = 15
+_ENOUGH = 20  # rows, to tell a habit from chance
 # A class has no longer name, and no more classes are told from free texts.
 _CLASS_LETTERS, _MOST_CLASSES = 80, 1000
 _NAME = re.compile(r"\S{1,64}")
@@ -83,10 +84,10 @@ def are_probabilities(columns: list[pa.ChunkedArray]) -> bool:
 
 
 def names_rows(column: pa.ChunkedArray) -> bool:
-    """Whether nearly every value is there once: some may be missing or double by mistake."""
+    """Whether most values are there once: some may be missing or double by mistake."""
     if not (is_text(column.type) or pa.types.is_integer(column.type)):
         return False
-    return len(column.drop_null().unique()) >= max(1, _MOSTLY * len(column))
+    return len(column.drop_null().unique()) > max(1, len(column) // 2) or len(column) == 1
 
 
 def are_names(column: pa.ChunkedArray) -> bool:
@@ -94,6 +95,22 @@ def are_names(column: pa.ChunkedArray) -> bool:
     if not names_rows(column) or len(column.unique()) < len(column):
         return False
     return all(_NAME.fullmatch(str(value)) for value in column.to_pylist())
+
+
+def repeats(column: pa.ChunkedArray) -> bool:
+    """Whether few of the texts are different ones, as reasons from templates are."""
+    return len(column) >= _ENOUGH and len(column.unique()) < len(column) // 2
+
+
+def names_another(column: pa.ChunkedArray, classes: pa.ChunkedArray) -> bool:
+    """Whether the texts mostly name the class of their row, as a model's reasons do."""
+    pairs = zip(column.to_pylist(), classes.to_pylist(), strict=True)
+    named = [
+        re.search(rf"(?<!\w){re.escape(str(one))}(?!\w)", text, re.IGNORECASE) is not None
+        for text, one in pairs
+        if text and one is not None
+    ]
+    return len(named) >= _ENOUGH and sum(named) > len(named) / 2
 
 
 def list_length(column: pa.ChunkedArray) -> int:

@@ -17,7 +17,9 @@ CONTENT = ("image", "image_url", "img", "img_url", "picture", "photo", "text", "
 CONTENT_IF_READ = ("subject", "description", "prompt", "input", "summary", "instruction")
 KINDS = ("image", "img", "photo", "picture", "audio", "sound", "video", "html")
 # What the classifier says, by a part of the name; and what may hold the truth, which is not shown.
-SAID = re.compile(r"(?i)(?:^|[\W_])(?:pred|predicted|prediction|model|classifier|guess)(?:$|[\W_])")
+SAID = re.compile(
+    r"(?i)(?:^|[\W_])(?:pred|predicted|prediction|model|classifier|guess|argmax|vorhersage|prognose)(?:$|[\W_])"
+)
 SURE = re.compile(r"(?i)(?:^|[\W_])(?:score|confidence|conf|prob|probability|certainty)(?:$|[\W_])")
 CLASS = re.compile(r"(?i)(?:^|[\W_])(?:label|class|category|sentiment|topic|intent)(?:$|[\W_])")
 TRUE = re.compile(

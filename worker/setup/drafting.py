@@ -141,12 +141,12 @@ def _drop(path: Path, roles: Roles, say: Callable[[str], None], ask: Ask) -> str
     faults = Faults(path, may_drop=True)
     with suppress(PredictionsError):  # what is no fault of single rows is told by `check`
         read_predictions(pool, Texts(), faults=faults)
-    if not faults.kinds:
-        return ""
     try:
         faults.refuse()
     except PredictionsError as error:
         say(str(error))
+    if not faults.kinds:
+        return ""
     is_wanted = ask("Leave these rows out?", ["yes", "no"]) == "yes"
     return f"  {'' if is_wanted else '# '}drop: [{', '.join(faults.kinds)}]   # rows to leave out"
 
@@ -173,7 +173,7 @@ def _lines_of(prediction: Probabilities | ProbabilityList | PredictedClass) -> l
                 "  # column with lists.",
                 f"  probabilities: {_listed(columns)}",
                 "  # Their classes, as annotators will see them.",
-                f"  classes: {_listed(without_shared_prefix(columns))}",
+                f"  classes: {_listed(_classes_of(columns))}",
             ]
         case ProbabilityList(column, n_classes):
             placeholders = tuple(f"class {number}" for number in range(n_classes))
@@ -191,6 +191,13 @@ def _lines_of(prediction: Probabilities | ProbabilityList | PredictedClass) -> l
                 f"  score: {_quoted(score)}" if score else "  # score: confidence",
                 "  # classes: [cat, dog]       # without it: those that were ever predicted",
             ]
+
+
+def _classes_of(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The classes that columns of probabilities are called after: p_cat, or prob(cat)."""
+    within = [re.fullmatch(r".*\((.+)\)", name) for name in columns]
+    named = tuple(match[1] for match in within if match is not None)
+    return named if len(named) == len(columns) else without_shared_prefix(columns)
 
 
 def _quoted(text: str) -> str:

@@ -32,7 +32,8 @@ from connector.shown import text_of
 from worker.errors import PredictionsError
 from worker.plan import Plan
 from worker.plan.project_part import ID, PREDICTED, SCORE
-from worker.pool.shown import Numbers, Told, refuse_told
+from worker.pool.shown import Numbers, refuse_told
+from worker.pool.shown_names import Told
 from worker.pool.texts import Texts
 from worker.setup.drafting import draft_for_project
 from worker.setup.project_table import predictions_table

@@ -26,23 +26,31 @@ def test_where_one_is_named_another_is_not_run(assay, monkeypatch: pytest.Monkey
 
 
 def test_of_a_file_of_predictions_it_writes_the_plan_first_and_goes_on_with_it_later(assay) -> None:
-    Path("plan.yaml").unlink()
-
-    for said in ("Wrote plan.yaml", "plan.yaml is there already, of p.csv."):
+    for said in ("Wrote p.yaml", "p.yaml is there already, of p.csv."):
         result = assay("up", "p.csv", "--port", "0")
         assert said in result.stderr
         assert "No Label Studio is named" in result.stderr  # what comes next
-        assert "predictions: p.csv" in Path("plan.yaml").read_text()
-    assert assay("check", "plan.yaml").exit_code == 0
+        assert "predictions: p.csv" in Path("p.yaml").read_text()
+    assert assay("check", "p.yaml").exit_code == 0
 
 
 def test_a_plan_of_another_file_is_left_alone(assay) -> None:
-    Path("other.csv").write_text(Path("p.csv").read_text())
+    Path("more").mkdir()
+    Path("more/plan.csv").write_text(Path("p.csv").read_text())
     before = Path("plan.yaml").read_text()
 
-    message = failed(assay("up", "other.csv", "--port", "0"))
-    assert "assay init other.csv --plan other.yaml" in message
+    message = failed(assay("up", "more/plan.csv", "--port", "0"))
+    assert "assay init more/plan.csv --plan other.yaml" in message
     assert Path("plan.yaml").read_text() == before
+
+
+def test_what_is_wrong_with_a_file_is_told_before_anything_is_started(assay) -> None:
+    Path("bad.csv").write_text("id,text,predicted\n1,a,cat\n2,,dog\n2,c,dog\n")
+    result = assay("up", "bad.csv", "--port", "0", "--with-label-studio")
+    assert result.exit_code == 1
+    assert "Error: " in result.stderr
+    assert "2 kinds of faults" in result.stderr
+    assert not Path("home/label-studio").exists()
 
 
 def test_doctor_says_what_runs_the_label_studio_of_our_own(assay) -> None:

@@ -13,7 +13,8 @@ from tests.worker.pool.small_blocks import in_small
 from worker.errors import PredictionsError
 from worker.plan import Plan
 from worker.pool import compile_pool, shown
-from worker.pool.shown import AGREES, Told, refuse_told
+from worker.pool.shown import refuse_told
+from worker.pool.shown_names import AGREES, Told
 from worker.pool.texts import Texts
 
 N = 400
@@ -117,7 +118,30 @@ def test_nearly_all_rows_are_refused_and_what_is_merely_alike_passes(tmp_path):
     found = pool_of()
     with pytest.raises(PredictionsError, match=r"in 92\.0% of the rows \(368 of 400\)"):
         compiled(tmp_path, some(found, AGREES + 0.02), found)
-    compiled(tmp_path, some(found, AGREES - 0.05), found)
+    numbers = [str(CLASSES.index(said)) for said in some(found, AGREES - 0.05)]
+    compiled(tmp_path, numbers, found)
+
+
+WRONG = {
+    "the name": (lambda said, _: said, "holds names of classes (the true ones"),
+    "a folder": (lambda said, n: f"pics/{said.replace(' ', '_')}/{n}.txt", "in which a class"),
+}
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_names_of_classes_are_refused_however_seldom_they_are_the_predicted_one(tmp_path, how):
+    tells, words = WRONG[how]
+    found = pool_of()
+    column = [tells(said, n) for n, said in enumerate(some(found, 0.4))]
+    with pytest.raises(PredictionsError, match=re.escape(words)):
+        compiled(tmp_path, column, found)
+
+
+def test_reasons_from_templates_are_refused(tmp_path):
+    found = pool_of()
+    column = [f"since it looks like {PLACES[s]}, way {n % 4}" for n, s in enumerate(found["said"])]
+    with pytest.raises(PredictionsError, match="has 12 values, each with the predicted class"):
+        compiled(tmp_path, column, found)
 
 
 def test_a_column_that_holds_something_in_some_rows_is_judged_by_these(tmp_path):

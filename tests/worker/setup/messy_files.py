@@ -156,6 +156,28 @@ def latin(folder: Path) -> Path:
     return _csv(folder / "tickets.csv", rows, ";", "latin-1")
 
 
+def reasons(folder: Path) -> Path:
+    """Content with an odd name beside reasons of the model's, which name what it says or repeat."""
+    rows = [
+        {
+            "nr": f"K{at:03d}",
+            "utterance": row["body"],
+            "comment": f"I take this for {row['model_topic']}, as {row['ticket_id']} sounds so",
+            "note on it": f"One of our typical cases of kind {TOPICS.index(row['model_topic'])}",
+            "prediction": row["model_topic"],
+            "p(billing)": 0.5,
+            "p(delivery)": 0.2,
+        }
+        for at, row in enumerate(tickets())
+    ]
+    return _csv(folder / "reasons.csv", rows)
+
+
+def percents(folder: Path) -> Path:
+    rows = [row | {"model_confidence": f"{row['model_confidence']:.0%}"} for row in tickets()]
+    return _csv(folder / "tickets.csv", rows)
+
+
 # What becomes of each: a plan that `check` finds fine at once; one that it finds fine after one
 # answer (rows are left out); or a sentence that says what to do.
 FINE: tuple[Callable[[Path], Path], ...] = (

@@ -139,6 +139,35 @@ def test_the_true_class_is_not_shown_and_is_said_to_be_there(tmp_path: Path) -> 
     assert any(line.startswith("not shown: topic") for line in said)
 
 
+def test_what_the_model_says_of_an_item_is_not_taken_for_content(tmp_path: Path) -> None:
+    plan, said, _ = drafted(messy.reasons(tmp_path))
+    pool = load_plan(plan).pool
+    assert dict(pool.data) == {"utterance": "utterance"}
+    assert pool.score is None
+    assert "score: none (p(billing), p(delivery) seem to be of single classes" in "\n".join(said)
+    assert any(line.startswith("not shown: comment (it repeats, or names") for line in said)
+
+
+def test_why_there_is_no_score_is_said(tmp_path: Path) -> None:
+    _, said, _ = drafted(messy.percents(tmp_path))
+    assert any("model_confidence: no numbers from 0 to 1; write 0.5 for 50" in one for one in said)
+
+
+def test_columns_with_one_name_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,id,text,prediction\n1,1,a,cat\n2,2,b,dog\n")
+    with pytest.raises(AssayError, match="the column id is there twice"):
+        drafted(tmp_path / "a.csv")
+
+
+def test_what_differs_in_every_row_is_no_predicted_class(tmp_path: Path) -> None:
+    rows = [f"{n},text number {n} that is long,v{n},0.5" for n in range(60)]
+    (tmp_path / "a.csv").write_text("\n".join(["id,text,said,score", *rows]) + "\n")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(draft_plan(tmp_path / "a.csv", plan, predicted="said"), encoding="utf-8")
+    with pytest.raises(AssayError, match="60 different values in 60 rows; is it the predicted"):
+        checked(plan)
+
+
 def test_a_folder_is_found_from_where_one_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
