@@ -42,8 +42,8 @@ def _shown(found: Guesses, id_column: str, predicted: str | None) -> tuple[str, 
     if named:
         return tuple(found.take("shown", name, "its name says so") for name in named)
     for kind in ("image", "audio", "video", "html"):
-        if name := next((name for name in free if kinds[name] == kind), None):
-            return (found.take("shown", name, f"its values are {kind}"),)
+        if of_kind := next((one for one in free if kinds[one] == kind), None):
+            return (found.take("shown", of_kind, f"its values are {kind}"),)
     texts = [name for name in free if kinds[name] == "text"]
     if texts:
         longest = max(texts, key=lambda name: mean_letters(found.column(name)))
@@ -51,15 +51,15 @@ def _shown(found: Guesses, id_column: str, predicted: str | None) -> tuple[str, 
         return (found.take("shown", longest, f"texts of {n} letters on average"),)
     if id_column != ROW_NUMBER and shown_kind(found.column(id_column)) not in (None, "text"):
         return (found.take("shown", id_column, "the ids are files that can be shown"),)
-    name = found.ask("Which column do annotators look at?", free)
-    if name is None:
+    asked = found.ask("Which column do annotators look at?", free)
+    if asked is None:
         columns = listed(found.rows.column_names, 30)
         raise DraftingError(
             f"{found.path}: no column holds what people can look at, a text or the address of an "
             "image, a sound or a video; add one to the file, or name it with `assay init "
             f"{found.path.name} --data COLUMN` (its columns are {columns})"
         )
-    return (name,)
+    return (asked,)
 
 
 def keyed(found: Guesses, columns: Sequence[str]) -> dict[str, str]:
