@@ -87,6 +87,13 @@ def init(
         raise AssayError(f"{plan} is there already; choose another with --plan, or say --force.")
     if not plan.parent.is_dir():  # before anybody is asked anything
         raise AssayError(f"{plan}: there is no folder {plan.parent}; make it, or name another.")
+    guesses: list[str] = []
+    tell = quiet_if(as_json)
+
+    def say(guess: str) -> None:
+        guesses.append(guess)
+        tell(guess)
+
     if predictions is None:
         assert project is not None, "one of the two is there"
         text = draft_from_project(project)
@@ -98,11 +105,12 @@ def init(
             predicted=predicted,
             score=score,
             data=list(data) or None,
-            say=quiet_if(as_json),
+            say=say,
             ask=ask,
         )
     plan.write_text(text, encoding="utf-8")
-    show({"plan": str(plan)}, as_json, f"Wrote {plan}. Read it, then: assay check {plan}")
+    value = {"plan": str(plan), "guesses": guesses}
+    show(value, as_json, f"Wrote {plan}. Read it, then: assay check {plan}")
 
 
 @click.command()

@@ -74,7 +74,8 @@ def read_yaml(path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
             [f"byte {error.start} is not UTF-8 text; save the plan as UTF-8"], str(path)
         ) from None
     except OSError as error:
-        raise PlanError([f"it cannot be read: {error.strerror}"], str(path)) from error
+        cure = "; name the plan in it" if path.is_dir() else ""
+        raise PlanError([f"it cannot be read: {error.strerror}{cure}"], str(path)) from error
     try:
         return _parsed(text, path)
     except yaml.MarkedYAMLError as error:
