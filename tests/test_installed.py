@@ -112,7 +112,7 @@ def test_a_checkout_has_its_sample_at_the_top() -> None:
     assert SAMPLE.exists()
 
 
-@pytest.mark.skipif(IS_SHORT, reason="editables, which it is built with, comes from the index")
+@pytest.mark.long  # editables, which it is built with, comes from the index
 def test_an_editable_install_is_the_checkout(tmp_path: Path) -> None:
     installed = install(tmp_path, "--editable", str(ROOT))
 

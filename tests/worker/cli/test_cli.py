@@ -1,6 +1,7 @@
 """The command: one message for a mistake, one JSON document for scripts, the right exit code."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -205,8 +206,11 @@ def test_a_home_that_cannot_be_made_is_one_message_with_its_path(assay, tmp_path
 
 
 def test_a_real_process_prints_its_message_apart_and_ends_with_1(assay, tmp_path):
-    command = [sys.executable, "-m", "worker.cli", "check", "nowhere.yaml", "--json"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
+    command = [sys.executable, "-m", "worker.cli", "check", "nowhere.yaml"]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env=env
+    )
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("Error: nowhere.yaml: ")
     assert len(ended.stderr.splitlines()) == 1
