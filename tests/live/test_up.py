@@ -62,7 +62,12 @@ class Terminal:
     def ends(self, number: int) -> int:
         """Signal it; return its exit code."""
         self.process.send_signal(number)
-        code = self.process.wait(120)
+        try:
+            code = self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            # Python hears nothing of it in the instant before it waits for a key
+            self.process.send_signal(number)
+            code = self.process.wait(120)
         assert self.reader is not None
         self.reader.join(60)
         return code
