@@ -24,6 +24,7 @@ from connector.annotator import sign_up
 from tests.live.pools import SAMPLE, Trial, label_until_stopped
 from tests.live.service import Service, service
 from tests.web.browser import browser, visit
+from tests.web.site import TOKEN
 
 PICTURES = SAMPLE.parent / "screenshots"
 ASSESSMENT = "digits-worst-class"
@@ -43,7 +44,7 @@ def take_all(folder: Path) -> None:
     """
     with (
         local.start(folder / "label-studio", say=click.echo) as studio,
-        service(folder / "home", studio) as assay,
+        service(folder / "home", studio, {"ASSAY_DASHBOARD_TOKEN": TOKEN}) as assay,
         sign_up(studio.url, studio.token, EMAIL, PASSWORD) as ada,
         browser(folder / "profile") as driver,
     ):
@@ -61,7 +62,8 @@ def take_all(folder: Path) -> None:
 
 
 def _dashboard(driver: webdriver.Chrome, assay: Service) -> None:
-    visit(driver, f"{assay.context.state.get('assay:receiver')}/a/{ASSESSMENT}")
+    address = assay.context.state.get("assay:receiver")
+    driver.get(f"{address}/login?token={TOKEN}&next=/a/{ASSESSMENT}")
     _wait(driver, f"return document.body.innerText.includes('{HALF_WAY} of 1,200 items')")
     _take(driver, "dashboard", 1000)
 
