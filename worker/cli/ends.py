@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 
 import click
 
@@ -14,6 +16,8 @@ from worker.cli.parts import complain
 from worker.errors import AssayError
 
 INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
+
+_pressed: list[int] = []  # Ctrl-C, in this command
 
 
 @contextmanager
@@ -24,6 +28,10 @@ def told_in(args: Sequence[str]) -> Iterator[None]:
         args: what was given. With `--json` the reason is a JSON object with `error` on standard
             output, where a script reads the result.
     """
+    before = signal.getsignal(signal.SIGINT)
+    _pressed.clear()
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _note)
     try:
         yield
     except click.Abort as error:
@@ -51,6 +59,8 @@ def told_in(args: Sequence[str]) -> Iterator[None]:
     except Exception as error:
         from redis.exceptions import RedisError
 
+        if _pressed:
+            sys.exit(INTERRUPTED)
         if not isinstance(error, RedisError):
             raise
         _end(
@@ -59,6 +69,15 @@ def told_in(args: Sequence[str]) -> Iterator[None]:
             1,
             args,
         )
+    finally:
+        if signal.getsignal(signal.SIGINT) is _note:
+            signal.signal(signal.SIGINT, before)
+
+
+def _note(number: int, frame: FrameType | None) -> None:
+    """Libraries that call us from other languages make other errors of what is raised for it."""
+    _pressed.append(number)
+    signal.default_int_handler(number, frame)
 
 
 def leave(*, is_whole: bool) -> None:
@@ -67,6 +86,8 @@ def leave(*, is_whole: bool) -> None:
 
 
 def _end(text: str, code: int, args: Sequence[str]) -> None:
+    if _pressed:
+        sys.exit(INTERRUPTED)
     if "--json" in args:
         click.echo(json.dumps({"error": text}, ensure_ascii=False))
     else:

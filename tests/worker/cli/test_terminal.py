@@ -218,7 +218,17 @@ main()
 """
 
 
-@pytest.mark.parametrize("code", [_LOADING, _WORKING], ids=["loading", "working"])
+# As a library does that was called back in the middle of its own work.
+_TURNED = _WORKING.replace(
+    "    time.sleep(600)\n",
+    "    try:\n        time.sleep(600)\n    except KeyboardInterrupt:\n"
+    "        raise TypeError('argument') from None\n",
+)
+
+
+@pytest.mark.parametrize(
+    "code", [_LOADING, _WORKING, _TURNED], ids=["loading", "working", "turned into another error"]
+)
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["", "json"])
 def test_ctrl_c_ends_any_command_with_130_and_no_word(
     env: dict[str, str], tmp_path: Path, code: str, more: list[str]
