@@ -26,6 +26,7 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
     # the predictions of a project have scores, unless the plan says `score: null`
     score = pool.get("score", pool.get("project"))
     has_scores = pool.get("probabilities") is not None or score is not None
+    has_opinions = pool.get("opinions") is not None
     metric = METRICS.get(str(question.get("metric")), METRICS["accuracy"])
     has_bins_in_groups = metric.bins and not _has_bins(pool.get("groups"))
     prior = {
@@ -38,7 +39,7 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
     is_stratified = (
         prior["kind"] == "empirical"
         and values.get("population", "finite") == "finite"
-        and has_scores
+        and (has_scores or has_opinions)
     )
     # Looked at after every label, a posterior claim about a near tie is soon made by chance.
     is_claim = question.get("task") in ("identify", "compare")
@@ -54,6 +55,7 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
         usual = DEFAULT_STRATA_ANYTIME if is_anytime else DEFAULT_STRATA
         if metric.strata is not None and (has_bins_in_groups or not metric.bins):
             usual = 1 if is_anytime else metric.strata
+        usual *= 2 if has_opinions else 1  # half of them by the score
         filled["pool"] = {"strata": usual if is_stratified else 1} | pool
     if "question" in values:
         filled["question"] = question

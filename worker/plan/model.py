@@ -135,7 +135,7 @@ class Plan(PlanPart):
             },
         )  # fmt: skip
         found += mistakes_of_structure(
-            self.pool, self.question, self.models is not None, self.since is not None
+            self.pool, self.question, self.prior, self.models is not None, self.since is not None
         )
         found += mistakes_of_since(self.since, self.assessment, self.question.task)
         if found:

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from worker.plan.fields import FileAnywhere, Mistakes, Name, PlanPart, Whole
 from worker.plan.group_spec import GroupBy, group_factor, group_factors
+from worker.plan.opinions_part import Opinions, mistakes_of_opinions
 from worker.plan.pool_fields import (
     ClassNames,
     Droppable,
@@ -49,13 +50,15 @@ class PoolPlan(PlanPart):
     """beside `pool.predicted`: the column of its probability."""
     classes: ClassNames = None
     """the classes' names, in the order of the probabilities. Default: from the columns."""
+    opinions: Opinions = OPTIONAL
     data: ShownColumns
     """what annotators see: key in the task → column; paths of images, sounds and videos are
     uploaded, see Images, sounds and videos."""
     strata: Annotated[Whole, Field(ge=1, le=1000)] = 1
-    """score strata inside every group. Default: 16 with the empirical prior and a finite
-    population (2 with `guarantee: anytime`), else 1; `metric: ece` in groups: 4 beside its bins
-    (1 with `guarantee: anytime`); `cost`, `confusion`: 1; to compare models by scores: 8."""
+    """strata by score inside every group, with opinions by both. Default: 16 with the empirical
+    prior and a finite population (2 with `guarantee: anytime`), twice as many with opinions, else
+    1; `metric: ece` in groups: 4 beside its bins (1 with `guarantee: anytime`); `cost`,
+    `confusion`: 1; to compare models by scores: 8."""
     groups: Groups = "predicted_class"
     """`predicted_class`, `score_bin(10)`, `equal_mass_bin(10)`, `superclass(map.csv)`, a column,
     or a list of these for their product."""
@@ -114,6 +117,7 @@ class PoolPlan(PlanPart):
             *self._mistakes_without_scores(),
             *self._numbers_used_as_text(),
             *_leaks(self.data, self._hidden()),
+            *mistakes_of_opinions(self.opinions, self._columns_of_the_prediction(), self.data),
         ]
         if found:
             raise Mistakes(found)
@@ -156,13 +160,14 @@ class PoolPlan(PlanPart):
     def _mistakes_without_scores(self) -> list[tuple[str, str]]:
         if self.has_scores or self.predicted is None:
             return []
+        has_strata = self.opinions is not None
         cure = "but the pool has no scores; give `score`, or"
         found = [
             ("groups", f"came {factor}, {cure} group by something else")
             for factor in self.factors
             if factor.is_score_bin
         ]
-        if self.strata > 1:
+        if self.strata > 1 and not has_strata:
             found.append(("strata", f"came {self.strata}, {cure} write 1"))
         return found
 

@@ -1,4 +1,4 @@
-"""Checks whether sites, rows left out and parents of groups fit the rest of a plan."""
+"""Checks whether sites, rows left out, parents of groups and opinions fit the rest of a plan."""
 
 from worker.plan.pool_part import PoolPlan
 from worker.plan.prior_part import PriorPlan
@@ -6,10 +6,10 @@ from worker.plan.question_part import QuestionPlan
 
 
 def mistakes_of_structure(
-    pool: PoolPlan, question: QuestionPlan, has_models: bool, has_since: bool
+    pool: PoolPlan, question: QuestionPlan, prior: PriorPlan, has_models: bool, has_since: bool
 ) -> list[tuple[str, str]]:
-    """Return the key and a sentence for everything that sites or parents cannot go with."""
-    found = []
+    """Return the key and a sentence for all that sites, parents or opinions cannot go with."""
+    found = _mistakes_of_opinions(pool, question, prior, has_models, has_since)
     if question.level is not None and pool.parents is None:
         text = "came parents, but the groups have none; write `pool.parents`, such as"
         found.append(("question.level", f"{text} superclass(map.csv), or leave it out"))
@@ -30,6 +30,25 @@ def mistakes_of_structure(
         text = "the task evaluate reads one file; join the files of the sites"
         found.append(("pool.predictions", text))
     return found
+
+
+def _mistakes_of_opinions(
+    pool: PoolPlan, question: QuestionPlan, prior: PriorPlan, has_models: bool, has_since: bool
+) -> list[tuple[str, str]]:
+    if pool.opinions is None:
+        return []
+    whys = {
+        "several models are each other's opinions already": has_models,
+        "earlier labels are not told apart by them": has_since,
+        "the task evaluate does not use them": question.task == "evaluate",
+        "the metric ece holds scores against labels, which opinions say nothing of": (
+            question.metric == "ece"
+        ),
+        f"the prior is {prior.kind}, and what they tell is learnt by the empirical one": (
+            prior.kind != "empirical"
+        ),
+    }
+    return [("pool.opinions", f"{why}; leave them out") for why, is_so in whys.items() if is_so]
 
 
 def may_drop(pool: PoolPlan, question: QuestionPlan, has_models: bool) -> bool:

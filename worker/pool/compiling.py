@@ -25,6 +25,9 @@ from worker.pool.means import mean_logits, mean_probabilities
 from worker.pool.models_cutting import Cut, cut
 from worker.pool.models_reading import read_models
 from worker.pool.opening import open_kept, open_pool
+from worker.pool.opinions import told_by
+from worker.pool.opinions_cutting import cell_codes_by_opinions
+from worker.pool.opinions_reading import read_opinions
 from worker.pool.ordering import counted, moved, places, summed
 from worker.pool.parents import parents_of
 from worker.pool.predictions import Predictions, read_predictions
@@ -121,6 +124,7 @@ def _compiled(
 ) -> tuple[dict[str, Any], Arrays, NDArray[np.integer[Any]]]:
     """Return the compiled file's header (without its hashes), its arrays, and the items' rows."""
     score, within = predictions.score, None
+    opinions = read_opinions(plan.pool, predictions)
     if several is None:
         group, names = group_codes(plan.pool.factors, predictions)
         unit, units = unit_codes(plan.question, predictions)
@@ -129,7 +133,12 @@ def _compiled(
         if within is not None and plan.question.level == "parents":
             group = np.array(within["of"], dtype=np.int32)[group]
             names, within = tuple(within["names"]), None
-        cell, cell_group, cell_unit = cell_codes(group, unit, score, plan.pool.strata)
+        cut_by = group, unit, score
+        if opinions:
+            cut_up = cell_codes_by_opinions(*cut_by, opinions, plan.pool.strata)
+        else:
+            cut_up = cell_codes(*cut_by, plan.pool.strata)
+        cell, cell_group, cell_unit = cut_up
     else:
         cell, cell_group, names = several.cell, several.cell_group, several.group_names
         group, units, cell_unit = cell_group[cell], ("",), np.zeros_like(cell_group)
@@ -170,6 +179,8 @@ def _compiled(
         header["models"] = several.models.as_json()
     if within is not None:
         header["parents"] = within
+    if opinions:
+        header["opinions"] = [told.as_json() for told in told_by(opinions, cell, n_cells)]
     gold = read_gold(plan, predictions.classes, predictions.texts.ids)
     if gold:
         header["gold"] = [[known.item_id, known.truth, known.data] for known in gold]

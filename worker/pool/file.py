@@ -19,6 +19,7 @@ from worker.pool.files import Files
 from worker.pool.gold import GoldItem
 from worker.pool.known import KnownLabels
 from worker.pool.models import Models
+from worker.pool.opinions import Told
 from worker.pool.since import Since
 from worker.pool.storing import OWN_COLUMNS, Stat, read_column
 from worker.pool.within import Parents
@@ -71,6 +72,7 @@ class Pool:
     parents: Parents | None = None  # what the groups lie within
     dropped: Mapping[str, int] = field(default_factory=dict)  # rows that were left out, by why
     files: Files | None = None  # of which values are paths
+    opinions: tuple[Told, ...] = ()  # what else is known of the items than the score
 
     @property
     def n_items(self) -> int:

@@ -48,6 +48,7 @@ def check_source(pool: Pool, plan: Plan) -> None:
 _KINDS = {
     "pool.predictions": "predictions file",
     "models": "predictions file of a model",
+    "pool.opinions": "file of an opinion",
     "pool.groups": "superclass map",
     "question.costs": "file with the costs",
     "question.superclasses": "superclass map",
@@ -64,6 +65,11 @@ def source_paths(plan: Plan) -> list[tuple[str, Path]]:
     """Return the files that the plan names, and by which key."""
     return [
         *(("pool.predictions", path) for path in prediction_files(plan.pool)),
+        *(
+            ("pool.opinions", opinion.predictions)
+            for opinion in plan.pool.opinions or ()
+            if opinion.predictions is not None
+        ),
         *(("models", model.predictions) for model in (plan.models or ())[1:]),
         *(("pool.groups", path) for path in plan.pool.map_paths),
         *plan.question.paths.items(),

@@ -1,0 +1,114 @@
+"""What a compiled pool knows of its opinions: of each stratum, on average."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.pool.opinions_reading import Opinion
+from worker.pool.ordering import counted, summed
+
+Floats = NDArray[np.float64]
+
+SAYS_NOTHING = "says nothing"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """What one opinion tells of the C cells.
+
+    x: (T, C) its terms, of mean 0 over the pool's items: a value in its standard deviations, or the
+        share of each category; and where it says nothing of some items, the share of these. None
+        where it is the same of all items. terms: their names.
+    agreed: (C,) items of which it gives our class; None if it is no classifier.
+    n_missing: items of which it says nothing.
+    """
+
+    name: str
+    kind: str
+    terms: tuple[str, ...]
+    x: Floats
+    agreed: NDArray[np.int64] | None
+    n_missing: int
+
+    def as_json(self) -> dict[str, Any]:
+        """For the compiled pool's header."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "terms": list(self.terms),
+            "x": self.x.tolist(),
+            "agreed": None if self.agreed is None else self.agreed.tolist(),
+            "n_missing": self.n_missing,
+        }
+
+
+def told_by(opinions: Sequence[Opinion], cell: NDArray[np.int32], n_cells: int) -> list[Told]:
+    """What opinions tell of the cells; cell: (n,) of the items."""
+    size = counted(cell, n_cells)
+    return [_told(one, cell, size) for one in opinions]
+
+
+def _told(opinion: Opinion, cell: NDArray[np.int32], size: NDArray[np.int64]) -> Told:
+    missing = opinion.is_missing
+    terms: dict[str, NDArray[Any]] = {}
+    if opinion.code is not None:
+        terms |= {name: opinion.code == k for k, name in enumerate(opinion.categories)}
+    else:
+        there = opinion.value[~missing].astype(np.float64)
+        sd = there.std()
+        scaled = np.zeros(missing.size, dtype=np.float32)
+        scaled[~missing] = (there - there.mean()) / (sd if sd > 1e-6 else np.inf)
+        terms[opinion.plan.name] = scaled
+    if missing.any():
+        terms[SAYS_NOTHING] = missing
+    means = {name: _means(values, cell, size) for name, values in terms.items()}
+    kept = {name: x for name, x in means.items() if np.abs(x).max() > 0}
+    agreed = None
+    if opinion.agrees is not None:
+        agreed = np.rint(_sums(opinion.agrees, cell, size)).astype(np.int64)
+    return Told(
+        opinion.plan.name, opinion.plan.kind, tuple(kept),
+        np.array(list(kept.values())).reshape(-1, size.size), agreed, int(missing.sum()),
+    )  # fmt: skip
+
+
+def _sums(values: NDArray[Any], cell: NDArray[np.int32], size: NDArray[np.int64]) -> Floats:
+    return summed(cell, lambda part: values[part].astype(np.float64), size.size)
+
+
+def _means(values: NDArray[Any], cell: NDArray[np.int32], size: NDArray[np.int64]) -> Floats:
+    """(C,) of values (n,), less the pool's mean."""
+    sums = _sums(values, cell, size)
+    means: Floats = sums / size - sums.sum() / size.sum()
+    means[np.abs(means) < 1e-9] = 0.0
+    return means
+
+
+def opinions_from(header: Mapping[str, Any]) -> tuple[Told, ...]:
+    """Read what `Told.as_json` wrote; none if the pool has no opinions.
+
+    Raises:
+        ValueError: a term is not one number a cell, or agreement is more than there are items.
+    """
+    size = np.array(header["cells"]["size"], dtype=np.int64)
+    found = []
+    for told in header.get("opinions", ()):
+        x = np.array(told["x"], dtype=np.float64).reshape(len(told["terms"]), -1)
+        if (x.shape != (len(told["terms"]), size.size) and x.size) or not np.isfinite(x).all():
+            raise ValueError("an opinion's terms are not one number a cell")
+        x = x.reshape(-1, size.size)
+        agreed = told["agreed"]
+        if agreed is not None:
+            agreed = np.array(agreed, dtype=np.int64)
+            if agreed.shape != size.shape or (agreed < 0).any() or (agreed > size).any():
+                raise ValueError("an opinion agrees on more items than there are")
+        found.append(
+            Told(str(told["name"]), str(told["kind"]), tuple(map(str, told["terms"])), x, agreed,
+                 int(told["n_missing"]))
+        )  # fmt: skip
+    return tuple(found)
