@@ -162,7 +162,10 @@ def _named(plan: Plan, asked: Asked) -> str:
 
 
 def _with_prior(plan: Plan, path: Path, prior: str, strength: float | None) -> Plan:
-    """The plan with another prior; what follows from the prior by default follows it."""
+    """The plan with another prior; what follows from the prior by default follows it.
+
+    Opinions are left out where it is not the empirical one, which alone learns what they tell.
+    """
     if strength is None and prior == plan.prior.kind:
         return plan
     written, _ = read_yaml(path)
@@ -171,6 +174,8 @@ def _with_prior(plan: Plan, path: Path, prior: str, strength: float | None) -> P
         values["prior"]["strength"] = strength
     elif prior != "empirical" and "strength" in (written.get("prior") or {}):
         values["prior"]["strength"] = plan.prior.strength
+    if prior != "empirical":
+        values["pool"]["opinions"] = None
     if "strata" not in written["pool"]:
         del values["pool"]["strata"]
     try:

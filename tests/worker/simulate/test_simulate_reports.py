@@ -176,6 +176,18 @@ def test_another_prior_brings_its_own_strata_unless_the_plan_says_how_many(tmp_p
     assert json.loads(case.plan)["pool"]["strata"] == kept
 
 
+def test_other_priors_than_the_empirical_one_go_without_opinions(tmp_path):
+    path = write_plan(tmp_path, prior="{}")
+    opinions = "opinions: [{name: where, category: region}], "
+    text = path.read_text(encoding="utf-8").replace("pool: {", f"pool: {{{opinions}")
+    path.write_text(text, encoding="utf-8")
+
+    cases = prepare(path, tmp_path / "pools", Asked(priors=("uniform", "empirical")))
+
+    pools = [json.loads(case.plan)["pool"] for case in cases]
+    assert ["opinions" in pool for pool in pools] == [False, True]
+
+
 def test_a_strategy_that_does_not_go_with_the_plan_is_refused_before_any_run(tmp_path):
     write_models(tmp_path, {"old": 0.6, "new": 0.85}, n=60)
     path = tmp_path / "plan.yaml"
