@@ -16,7 +16,7 @@ demo: .venv/ready ## a real assessment from start to decision (--by-hand, --keep
 # of numpy's beside them only wait for each other.
 TESTS_AT_ONCE ?= 4
 # What starts servers or simulates lies in the other folders, or is marked.
-FAST := tests/core tests/connector tests/worker tests/report tests/test_docs.py tests/test_layers.py \
+FAST := tests/core tests/connector tests/worker tests/report tests/test_docs.py tests/test_layers.py tests/test_samples.py \
 	worker/core
 test-fast: .venv/ready ## what needs no server and simulates nothing, in three to four minutes
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not (slow or long or live or server)" $(FAST) $(ARGS)

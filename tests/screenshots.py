@@ -28,8 +28,8 @@ from tests.web.site import TOKEN
 
 PICTURES = SAMPLE.parent / "screenshots"
 ASSESSMENT = "digits-worst-class"
-# The sample takes some 90 to 130 labels.
-HALF_WAY, MOST = 60, 800
+# The sample takes some 60 to 100 labels.
+HALF_WAY, MOST = 40, 800
 PATIENCE_S = 120.0
 WIDTH = 1200
 COLOURS = 64  # flat pages: nobody sees the difference, and the file has a third of the bytes

@@ -140,6 +140,8 @@ def _conclude(context: Context, status: Status, page: str, took_s: float) -> Non
     decision = json.loads(path.read_text(encoding="utf-8"))
     click.echo("")
     click.echo(decision["text"])
+    if decision.get("opinions"):  # how many labels these saved
+        click.echo(decision["opinions"]["sentence"])
     click.echo(f"The decision with its evidence: {path}")
     metadata = context.ledger(status.header.assessment).metadata()
     report = final_report(context, status.header, metadata) or metadata.get("report_error")
