@@ -1,4 +1,8 @@
-"""Reads the first sheet of an Excel workbook (.xlsx): a row of names, then a row an item."""
+"""Reads the first sheet of an Excel workbook (.xlsx): a row of names, then a row an item.
+
+The names are the first row with more than one cell that is filled: what stands above is a title.
+Rows are counted from 1, without the names, what is above them, and empty rows.
+"""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -20,20 +24,26 @@ _NONE = ("", "NA", "N/A", "#N/A", "NAN", "NULL")
 
 
 def excel_columns(path: Path) -> list[str]:
-    """Return the names in the first row.
+    """Return the columns' names.
 
     Raises:
-        PredictionsError: it is no workbook, or its first sheet is empty.
+        PredictionsError: it is no workbook, or no row of its first sheet has more than one cell.
     """
     with closing(_rows(path)) as rows:
-        return _names(next(rows, ()))
+        return _names(rows)
 
 
 def excel_first_rows(path: Path, most: int) -> pa.Table:
-    """Return at most `most` first rows; a column of mixed kinds becomes text."""
+    """Return at most `most` first rows; shares are numbers, other columns of mixed kinds text."""
     with closing(_rows(path)) as rows:
-        names = _names(next(rows, ()))
-        return table_of([dict(zip(names, row, strict=False)) for row in islice(rows, most)])
+        names = _names(rows)
+        found = [dict(zip(names, row, strict=False)) for row in islice(rows, most)]
+    for name in names:
+        numbers = [_as_number(row.get(name)) for row in found]
+        if _are_shares(numbers):
+            for row, number in zip(found, numbers, strict=True):
+                row[name] = number
+    return table_of(found)
 
 
 def excel_pieces(
@@ -48,7 +58,7 @@ def excel_pieces(
         PredictionsError: a value is not of its column's kind.
     """
     with closing(_rows(path)) as rows:
-        names, n_before = _names(next(rows, ())), 0
+        names, n_before = _names(rows), 0
         while some := list(islice(rows, _ROWS_PER_PIECE)):
             found = [dict(zip(names, row, strict=False)) for row in some]
             for row in found:
@@ -85,13 +95,18 @@ def _rows(path: Path) -> Generator[tuple[Any, ...]]:
         ) from error
 
 
-def _names(row: Sequence[Any]) -> list[str]:
-    names = ["" if value is None else str(value).strip() for value in row]
-    while names and not names[-1]:
-        names.pop()
-    if not names:
-        raise PredictionsError("its first sheet is empty, expected a row with the columns' names")
-    return names
+def _names(rows: Iterator[Sequence[Any]]) -> list[str]:
+    """Take the rows up to the names, and return these."""
+    for row in rows:
+        names = ["" if value is None else str(value).strip() for value in row]
+        if sum(map(bool, names)) > 1:
+            while not names[-1]:
+                names.pop()
+            return names
+    raise PredictionsError(
+        "no row of its first sheet has more than one cell that is filled, expected a row with the "
+        "columns' names, and below it a row an item"
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -110,3 +125,12 @@ def _as_number(value: Any) -> Any:
         return None if text.upper() in _NONE else float(text)
     except ValueError:
         return value
+
+
+def _are_shares(values: Sequence[Any]) -> bool:
+    """Whether all are numbers or missing, and most from 0 to 1; whole ones alone may be names."""
+    known = [value for value in values if value is not None]
+    if not all(isinstance(value, int | float) for value in known):
+        return False
+    is_broken = any(0 < value < 1 for value in known)
+    return is_broken and 2 * sum(0 <= value <= 1 for value in known) > len(known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,18 +44,33 @@ def _csv(path: Path, rows: list[dict[str, Any]], mark: str = ",", encoding: str 
     return path
 
 
+def workbook(path: Path, rows: list[dict[str, Any]], title: Sequence[list[str]] = ()) -> Path:
+    book = openpyxl.Workbook()
+    for cells in (*title, list(rows[0]), *(list(row.values()) for row in rows)):
+        book.active.append(cells)
+    book.save(path)
+    return path
+
+
 def semicolons(folder: Path) -> Path:
     return _csv(folder / "tickets.csv", tickets(), ";")
 
 
 def excel(folder: Path) -> Path:
-    book = openpyxl.Workbook()
+    return workbook(folder / "tickets.xlsx", tickets())
+
+
+def excel_with_title(folder: Path) -> Path:
+    title = (["Results of model X, March"], [])
+    return workbook(folder / "tickets.xlsx", tickets(), title)
+
+
+def excel_with_shares_as_text(folder: Path) -> Path:
+    """Shares as `.93`, which Excel keeps as text in a column of texts; some cells are numbers."""
     rows = tickets()
-    book.active.append(list(rows[0]))
-    for row in rows:
-        book.active.append(list(row.values()))
-    book.save(folder / "tickets.xlsx")
-    return folder / "tickets.xlsx"
+    for row in rows[1:]:
+        row["model_confidence"] = str(row["model_confidence"]).removeprefix("0")
+    return workbook(folder / "tickets.xlsx", rows)
 
 
 def nested(folder: Path) -> Path:
@@ -181,7 +196,8 @@ def percents(folder: Path) -> Path:
 # What becomes of each: a plan that `check` finds fine at once; one that it finds fine after one
 # answer (rows are left out); or a sentence that says what to do.
 FINE: tuple[Callable[[Path], Path], ...] = (
-    semicolons, excel, nested, images, hugging_face, many_columns, five_rows, latin,
+    semicolons, excel, excel_with_title, excel_with_shares_as_text, nested, images, hugging_face,
+    many_columns, five_rows, latin,
 )  # fmt: skip
 AFTER_ONE_ANSWER = (missing_scores, double_ids, empty_texts)
 TOLD = (unknown_class, coco)

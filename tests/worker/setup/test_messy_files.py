@@ -41,6 +41,7 @@ def test_an_ordinary_file_leads_to_a_plan_without_a_question(tmp_path: Path, mak
     assert asked == []
     assert found.pool.n_items in (messy.N, 40, 5)
     assert found.config is not None
+    assert load_plan(plan).pool.score is not None
     roles = [line.split(":")[0] for line in said]
     assert {"id", "predicted", "score", "shown"} <= set(roles)
     assert all("(" in line for line in said), "every guess has a reason"
@@ -180,3 +181,23 @@ def test_a_file_that_is_not_utf_8_is_read_and_said_so(tmp_path: Path) -> None:
     found = checked(drafted(messy.latin(tmp_path))[0])
     assert any("Windows-1252" in warning for warning in found.warnings)
     assert "Päckchen für Zoë" in found.pool.item(0).data["body"]
+
+
+def test_the_rows_of_a_sheet_are_counted_below_its_title_and_its_names(tmp_path: Path) -> None:
+    rows = messy.tickets()
+    rows[6]["model_confidence"] = None
+    messy.workbook(tmp_path / "a.xlsx", rows, (["Results of model X, March"], []))
+    with pytest.raises(AssayError, match=r"column model_confidence\) is missing or NaN in row 7\."):
+        checked(drafted(tmp_path / "a.xlsx")[0])
+
+
+def test_a_sheet_without_a_row_of_names_is_told(tmp_path: Path) -> None:
+    messy.workbook(tmp_path / "a.xlsx", [{"Results of model X": "cat"}])
+    with pytest.raises(AssayError, match=r"no row .* more than one cell .* columns' names"):
+        drafted(tmp_path / "a.xlsx")
+
+
+def test_whole_numbers_that_a_sheet_keeps_as_text_may_be_classes(tmp_path: Path) -> None:
+    rows = [row | {"model_topic": str(at % 2)} for at, row in enumerate(messy.tickets())]
+    plan, _, asked = drafted(messy.workbook(tmp_path / "a.xlsx", rows))
+    assert (load_plan(plan).pool.predicted, asked) == ("model_topic", [])
