@@ -98,10 +98,9 @@ def opinions_from(header: Mapping[str, Any]) -> tuple[Told, ...]:
     size = np.array(header["cells"]["size"], dtype=np.int64)
     found = []
     for told in header.get("opinions", ()):
-        x = np.array(told["x"], dtype=np.float64).reshape(len(told["terms"]), -1)
-        if (x.shape != (len(told["terms"]), size.size) and x.size) or not np.isfinite(x).all():
+        x = np.array(told["x"], dtype=np.float64).reshape(-1, size.size)
+        if len(x) != len(told["terms"]) or not np.isfinite(x).all():
             raise ValueError("an opinion's terms are not one number a cell")
-        x = x.reshape(-1, size.size)
         agreed = told["agreed"]
         if agreed is not None:
             agreed = np.array(agreed, dtype=np.int64)
