@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from worker.pool.ordering import Ints, counted, dense, parts
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
+_BY_SCORE = 4  # bins of the score, where opinions have as many as there is room for
 _USUAL = 4  # items of a stratum, in groups that have few
 # How much of an item's weight in a cut is even: what is said to be sure may be wrong.
 _EVEN = 0.05
@@ -47,12 +49,14 @@ def cell_codes_by_opinions(
         root of the density; here of sqrt(p (1 - p)), which is what a stratum adds to an error.
     """
     has_scores = not np.isnan(score[0])
-    each = max(2, int(n_strata ** (1 / (len(opinions) + has_scores))))
+    of_all = n_strata / _BY_SCORE if has_scores else n_strata
+    each = max(2, round(of_all ** (1 / len(opinions))))
     axes = [_bins(one, each) for one in opinions]
-    if has_scores:
-        most = max(2, n_strata // each ** len(opinions))
-        axes.insert(0, _cut(_logits(score), most))
     widths = [int(axis.max()) + 1 for axis in axes]
+    if has_scores:
+        most = min(max(2, n_strata // prod(widths)), max(2, n_strata // 2))
+        axes.insert(0, _cut(_logits(score), most))
+        widths.insert(0, int(axes[0].max()) + 1)
     n_units = int(unit.max(initial=0)) + 1
 
     def codes_of(part: slice) -> Ints:
