@@ -35,8 +35,8 @@ Ints = NDArray[np.int64]
 _WITHOUT_SCORES = 2.0
 # What an opinion says of a cell's accuracy, by its own standard deviation: nothing is believed of
 # it before there are labels. In fits to all labels of twelve pairs of published models the weights
-# were .7 to 1.7.
-_OPINION = (0.0, 1.0)
+# were .7 to 1.7; most things that are known of items tell much less.
+_OPINION = (0.0, 0.4)
 # A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
 _fits = BoundedCache(1 << 22)
 
@@ -141,7 +141,7 @@ def scores(pool: Pool) -> Scores:
 
     The scores of all are the same if the classifier gives none.
     """
-    more = tuple(Covariate(x, *_OPINION) for told in pool.opinions for x in told.x)
+    more = tuple(Covariate(x, *_OPINION, is_heavy=True) for told in pool.opinions for x in told.x)
     if not pool.has_scores:
         return Scores(np.full(pool.n_cells, _WITHOUT_SCORES), np.zeros(pool.n_cells), more)
     filled = pool.group_size > 0

@@ -22,6 +22,7 @@ from worker.core.strategies import STRATEGIES
 from worker.plan import Plan, stored_plan
 from worker.pool import Pool, compared_pairs, fetch_pool, open_pool
 from worker.pool.files import as_uploaded
+from worker.pool.opinions import signs_of_errors
 from worker.store import Header
 from worker.store.rules import Rules
 from worker.store.settings import read_settings
@@ -108,7 +109,7 @@ def _sequence_of(plan: Plan, pool: Pool, begun: Begun) -> ConfidenceSequence | N
     if plan.stop.guarantee == "posterior":
         return None
     confidence = plan.stop.confidence or _BAND_CONFIDENCE
-    expected = forecast(pool.cell_mean_logit)
+    expected = forecast(pool.cell_mean_logit, signs_of_errors(pool.opinions))
     if begun.all.any() and not begun.is_sample:
         expected = foreseen(expected, begun.all[:, 0], begun.all[:, 1:].sum(axis=1))
     return ConfidenceSequence(expected, 1 - confidence)

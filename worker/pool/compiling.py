@@ -180,7 +180,7 @@ def _compiled(
     if within is not None:
         header["parents"] = within
     if opinions:
-        header["opinions"] = [told.as_json() for told in told_by(opinions, cell, n_cells)]
+        header["opinions"] = [told.as_json() for told in told_by(opinions, score, cell, n_cells)]
     gold = read_gold(plan, predictions.classes, predictions.texts.ids)
     if gold:
         header["gold"] = [[known.item_id, known.truth, known.data] for known in gold]

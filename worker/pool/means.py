@@ -2,15 +2,25 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 from scipy.sparse import csr_array
 
 from worker.errors import PredictionsError
 from worker.plan.pool_part import PoolPlan
-from worker.pool.ordering import counted, summed
+from worker.pool.ordering import counted, parts, summed
 from worker.pool.predictions import probability_pieces
 
 # A score of exactly 0 or 1 has no logit, and many classifiers give thousands of them.
 LEAST_SCORE = 1e-4
+
+
+def logits(score: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return the logits of scores (n,), clipped to [1e-4, 1 - 1e-4]; NaN where there is none."""
+    found = np.empty(score.size, dtype=np.float32)
+    for part in parts(score.size):
+        held = np.clip(score[part].astype(np.float64), LEAST_SCORE, 1 - LEAST_SCORE)
+        found[part] = special.logit(held)
+    return found
 
 
 def mean_logits(

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.pool.means import logits
 from worker.pool.opinions_reading import Opinion
 from worker.pool.ordering import counted, summed
 
 Floats = NDArray[np.float64]
 
 SAYS_NOTHING = "says nothing"
+ALL_SURE = "all are sure"  # the name of what is told by all opinions and the score together
+_OF_RIGHT = ("predicted", "probabilities", "right")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,10 +50,34 @@ class Told:
         }
 
 
-def told_by(opinions: Sequence[Opinion], cell: NDArray[np.int32], n_cells: int) -> list[Told]:
-    """What opinions tell of the cells; cell: (n,) of the items."""
+def told_by(
+    opinions: Sequence[Opinion],
+    score: NDArray[np.floating],
+    cell: NDArray[np.int32],
+    n_cells: int,
+) -> list[Told]:
+    """What opinions tell of the cells, and that all of them and the score are sure.
+
+    Args:
+        score: (n,) in [0, 1]; NaN if there are none. cell: (n,) of the items.
+    """
     size = counted(cell, n_cells)
-    return [_told(one, cell, size) for one in opinions]
+    told = [_told(one, cell, size) for one in opinions]
+    sure = [one.value > np.nanmean(one.value) for one in opinions if one.plan.kind in _OF_RIGHT]
+    if sure and not np.isnan(score[0]):
+        of_score = logits(score)
+        sure.append(of_score > of_score.mean(dtype=np.float64))
+        every = _standardised(np.logical_and.reduce(sure).astype(np.float32))
+        x = _means(every, cell, size)[None]
+        told.append(Told(ALL_SURE, "all", (ALL_SURE,)[: len(x)], x, None, 0))
+    return told
+
+
+def _standardised(values: NDArray[np.floating]) -> NDArray[np.float32]:
+    """(n,) of mean 0 and variance 1; 0 if all are the same, and where there is none."""
+    sd = np.nanstd(values, dtype=np.float64)
+    away = (values - np.nanmean(values, dtype=np.float64)) / (sd if sd > 1e-6 else np.inf)
+    return np.nan_to_num(away).astype(np.float32)
 
 
 def _told(opinion: Opinion, cell: NDArray[np.int32], size: NDArray[np.int64]) -> Told:
@@ -59,11 +86,7 @@ def _told(opinion: Opinion, cell: NDArray[np.int32], size: NDArray[np.int64]) ->
     if opinion.code is not None:
         terms |= {name: opinion.code == k for k, name in enumerate(opinion.categories)}
     else:
-        there = opinion.value[~missing].astype(np.float64)
-        sd = there.std()
-        scaled = np.zeros(missing.size, dtype=np.float32)
-        scaled[~missing] = (there - there.mean()) / (sd if sd > 1e-6 else np.inf)
-        terms[opinion.plan.name] = scaled
+        terms[opinion.plan.name] = _standardised(opinion.value)
     if missing.any():
         terms[SAYS_NOTHING] = missing
     means = {name: _means(values, cell, size) for name, values in terms.items()}
@@ -87,6 +110,12 @@ def _means(values: NDArray[Any], cell: NDArray[np.int32], size: NDArray[np.int64
     means: Floats = sums / size - sums.sum() / size.sum()
     means[np.abs(means) < 1e-9] = 0.0
     return means
+
+
+def signs_of_errors(opinions: Sequence[Told]) -> Floats | None:
+    """(T, C) the terms that say more the likelier our predictions are right; None if none does."""
+    rows = [told.x[:1] for told in opinions if told.kind in _OF_RIGHT and told.terms]
+    return np.concatenate(rows) if rows else None
 
 
 def opinions_from(header: Mapping[str, Any]) -> tuple[Told, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.pool.means import LEAST_SCORE
+from worker.pool.means import logits
 from worker.pool.opinions_reading import Opinion
 from worker.pool.ordering import Ints, counted, dense, parts
 
@@ -23,8 +23,9 @@ _USUAL = 4  # items of a stratum, in groups that have few
 _EVEN = 0.05
 # What is said is held for less sure than it claims, as most classifiers are surer than right.
 _TEMPERED = 0.6
-# Strata in which an opinion agrees are joined last with those in which it does not.
-_APART = 10.0
+# How far apart its first and last bin are, where the score's are by 1: strata in which a classifier
+# agrees are joined last with those in which it does not, those of any number or category first.
+_OF_CLASSIFIER, _OF_ANYTHING = 10.0, 0.25
 
 
 def cell_codes_by_opinions(
@@ -53,10 +54,12 @@ def cell_codes_by_opinions(
     each = max(2, round(of_all ** (1 / len(opinions))))
     axes = [_bins(one, each) for one in opinions]
     widths = [int(axis.max()) + 1 for axis in axes]
+    reach = [_reach(one) for one in opinions]
     if has_scores:
-        most = min(max(2, n_strata // prod(widths)), max(2, n_strata // 2))
-        axes.insert(0, _cut(_logits(score), most))
+        most = min(max(_BY_SCORE, n_strata // prod(widths)), max(2, n_strata // 2))
+        axes.insert(0, _cut(logits(score), most))
         widths.insert(0, int(axes[0].max()) + 1)
+        reach.insert(0, 1.0)
     n_units = int(unit.max(initial=0)) + 1
 
     def codes_of(part: slice) -> Ints:
@@ -68,13 +71,10 @@ def cell_codes_by_opinions(
     fine, code = dense(group.size, codes_of)
     size = counted(code, fine.size)
     place, coordinates = fine.copy(), []
-    for width in reversed(widths):
+    for width, far in zip(reversed(widths), reversed(reach), strict=True):
         place, coordinate = np.divmod(place, width)
-        coordinates.append(coordinate / max(width - 1, 1))
-    at = np.stack(coordinates[::-1], axis=1)
-    for column, one in enumerate(opinions, start=int(has_scores)):
-        if one.agrees is not None:
-            at[:, column] *= _APART
+        coordinates.append(far * coordinate / max(width - 1, 1))
+    at = np.stack(coordinates, axis=1)
     joined = _joined(place, size, at, n_strata)
     kept, which = np.unique(joined, return_inverse=True)
     cell = np.empty(group.size, dtype=np.int32)
@@ -84,12 +84,10 @@ def cell_codes_by_opinions(
     return cell, cell_group.astype(np.int32), cell_unit.astype(np.int32)
 
 
-def _logits(score: NDArray[np.floating]) -> NDArray[np.float32]:
-    found = np.empty(score.size, dtype=np.float32)
-    for part in parts(score.size):
-        held = np.clip(score[part].astype(np.float64), LEAST_SCORE, 1 - LEAST_SCORE)
-        found[part] = special.logit(held)
-    return found
+def _reach(opinion: Opinion) -> float:
+    if opinion.agrees is not None:
+        return _OF_CLASSIFIER
+    return 1.0 if opinion.plan.right is not None else _OF_ANYTHING
 
 
 def _bins(opinion: Opinion, n: int) -> NDArray[np.int16]:

@@ -15,6 +15,8 @@ Counts = NDArray[np.int64] | NDArray[np.float64]
 _INTERCEPTS = (-1.0, 0.0, 1.0, 2.0, 3.0)
 _SLOPES = (0.5, 1.0)
 _STRENGTHS = (4.0, 20.0)
+# Of opinions: half of the forecast knows none of them, the other half has each alone, so steep.
+_OPINION_SLOPES = (1.0, 2.0)
 _LEAST_RATE = 0.005
 
 
@@ -32,20 +34,28 @@ class Forecast:
     log_norm: Floats  # (C, H) log B(alpha, beta)
 
 
-def forecast(logit: Floats) -> Forecast:
+def forecast(logit: Floats, opinions: Floats | None = None) -> Forecast:
     """The forecast that is used for all pools: a grid of ways in which scores may mislead.
 
     Args:
         logit: (C,) mean logit of the clipped scores of each cell's items; nan without scores, where
             any intercept is as good as another.
+        opinions: (T, C) what else may go with errors, in its standard deviations; none if None.
     """
     grid = np.meshgrid(_INTERCEPTS, _SLOPES, _STRENGTHS, indexing="ij")
     intercept, slope, strength = (axis.ravel() for axis in grid)
-    x = np.nan_to_num(np.asarray(logit, dtype=np.float64), nan=0.0)[:, None]
-    rate = np.clip(special.expit(intercept + slope * x), _LEAST_RATE, 1 - _LEAST_RATE)
-    alpha, beta = strength * rate, strength * (1 - rate)
-    n = intercept.size
-    return Forecast(alpha, beta, np.full(n, -np.log(n)), special.betaln(alpha, beta))
+    x: Floats = np.nan_to_num(np.asarray(logit, dtype=np.float64), nan=0.0)[:, None]
+    own: Floats = intercept + slope * x
+    told = [] if opinions is None else [up * of for of in opinions for up in _OPINION_SLOPES]
+    curve = np.concatenate([own, *(own + of[:, None] for of in told)], axis=1)
+    rate = np.clip(special.expit(curve), _LEAST_RATE, 1 - _LEAST_RATE)
+    strengths = np.tile(strength, 1 + len(told))
+    log_weight = np.full(strengths.size, -np.log(intercept.size))
+    if told:
+        log_weight[: intercept.size] -= np.log(2)
+        log_weight[intercept.size :] -= np.log(2 * len(told))
+    alpha, beta = strengths * rate, strengths * (1 - rate)
+    return Forecast(alpha, beta, log_weight, special.betaln(alpha, beta))
 
 
 def foreseen(expected: Forecast, right: Counts, wrong: Counts) -> Forecast:

@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 _POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
 _S, _TAU, _LAPSE = 3, 4, 5  # their places among the hyperparameters
 _OF_SCALE = 0.16  # variance of the log of a Student's t's random scale, 4 degrees of freedom
+_DEGREES = 4.0  # of freedom, of heavy-tailed priors of weights
 _FAR = 8.0  # standard deviations: no fit ends there, but a step of the search may
 _MOST_STEPS = 100
 _LONGEST = 1.0  # of these steps, in standard deviations of the weak priors
@@ -149,11 +150,19 @@ def loss(z: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
     """
     mean, scale = seen.weak.T
     value, slope, bent = log_likelihood(mean + scale * z, seen)
-    return (
-        0.5 * float(z @ z) - value,
-        z - slope * scale,
-        np.eye(z.size) - scale[:, None] * bent * scale,
-    )
+    least, up, curved = _prior(z, seen.heavy)
+    return least - value, up - slope * scale, np.diag(curved) - scale[:, None] * bent * scale
+
+
+def _prior(z: Floats, heavy: NDArray[np.bool_]) -> tuple[float, Floats, Floats]:
+    """Minus the log of the weak priors' density, up to a constant; its slopes and curvatures."""
+    if not heavy.any():
+        return 0.5 * float(z @ z), z, np.ones(z.size)
+    wide, n = 1 + z**2 / _DEGREES, _DEGREES + 1
+    value = np.where(heavy, n * np.log(wide), z**2).sum() / 2
+    slope = np.where(heavy, n * z / (_DEGREES * wide), z)
+    curved = np.where(heavy, n * (2 / wide - 1) / (_DEGREES * wide), 1.0)
+    return float(value), slope, curved
 
 
 def fit(

@@ -14,12 +14,15 @@ LEAST_RATE = 1e-4
 class Covariate:
     """What else is known of the cells before any label, and what it is thought to say.
 
-    x: (C,). mean, sd: of the weak normal prior of its weight, in logits of accuracy for one of x.
+    x: (C,). mean, sd: of the weak prior of its weight, in logits of accuracy for one of x: normal,
+    or if it is heavy-tailed, a Student's t of 4 degrees of freedom and this scale, under which most
+    weights are near the mean, and a few may be far.
     """
 
     x: Floats
     mean: float
     sd: float
+    is_heavy: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +47,11 @@ class Scores:
     def weak(self) -> Floats:
         """(6 + K, 2) means and standard deviations of the hyperparameters' weak normal priors."""
         return np.vstack([WEAK, *([one.mean, one.sd] for one in self.more)])
+
+    @property
+    def heavy(self) -> NDArray[np.bool_]:
+        """(6 + K,) which of these priors are heavy-tailed."""
+        return np.array([False] * len(WEAK) + [one.is_heavy for one in self.more])
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ _OTHERS = slice(3, 6)  # places of log s, log tau and log lapse among the hyperp
 class Evidence:
     """The labelled cells: their counts (c,), their covariates (3 + K, c), and their groups.
 
-    weak: (6 + K, 2) as of `Scores`.
+    weak: (6 + K, 2), heavy: (6 + K,) as of `Scores`.
     """
 
     right: Rising
@@ -43,6 +43,7 @@ class Evidence:
     both: Rising
     x: Floats
     weak: Floats
+    heavy: NDArray[np.bool_]
     begin: NDArray[np.intp]  # where each group with labels begins
     of: NDArray[np.intp]  # (c,) which of these groups
     times: Floats | float = 1.0  # (g,) how often each of these groups counts, (g,) or all alike
@@ -60,6 +61,7 @@ def evidence(
         both=rising(right[at] + wrong[at]),
         x=scores.x.take(at, axis=1),
         weak=scores.weak,
+        heavy=scores.heavy,
         begin=np.flatnonzero(np.diff(of, prepend=-1)),
         of=np.cumsum(np.diff(of, prepend=of[:1]) > 0),
     )
