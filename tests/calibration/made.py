@@ -3,19 +3,21 @@
 A kind keeps its predictions and draws its truth afresh in every run: (a) is drawn from the model
 itself, (b) has one rate common to all items, (c) a calibrated classifier, (d) scores that are too
 high, too low, always the same, highest where most is wrong, or right but for the highest ones, (e)
-groups nearly tied, (f) few items, one stratum, one-sided groups, (g) real classifiers and classes.
+groups nearly tied, (f) few items, one stratum, one-sided groups, (g) real classifiers, (h) an
+opinion that tells of errors what no score does. Where a plan has opinions, (g) has another real
+classifier's, or the truth itself, and all other kinds four that tell nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from tests.bench.paper.data import FILES, folder, load
+from tests.bench.paper.data import FILES, MORE_FILES, folder, load
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,8 +45,10 @@ class Made:
 
     rates: draws (N,) the chance of each to be right; None if outcomes are drawn from the prior of
         the plan. label: (N,) true classes, where they are known.
-    second, second_score: of a second classifier. disagreeing: (M, 2) chances that the first alone,
-        or the second alone, is right where they disagree, of which a run has one.
+    second, second_score: of a second classifier; of an opinion, where one is assessed.
+    disagreeing: (M, 2) chances that the first alone, or the second alone, is right where they
+        disagree, of which a run has one.
+    told: (N,) an opinion's probability that the prediction is right.
     """
 
     kind: str
@@ -57,6 +61,7 @@ class Made:
     second: Ints | None = None
     second_score: Floats | None = None
     disagreeing: Floats | None = None
+    told: Floats | None = None
 
     def truth(self, rng: Rng) -> Truth:
         """Draw what is true."""
@@ -104,6 +109,7 @@ class Made:
         return Truth(label, (label == self.predicted).astype(np.float64))
 
 
+_FILES = FILES | MORE_FILES
 SIZES = {"few": (6, 60), "four": (4, 1500), "ten": (10, 1500), "forty": (40, 3000)}
 N_SITES = 6
 
@@ -123,10 +129,15 @@ def made(kind: str, size: str = "ten") -> Made | None:
     if kind == "d constant":
         score = np.full(n, 0.9)
     site = rng.integers(N_SITES, size=n)
-    return Made(kind, n_classes, predicted, score, site, _rates(kind, predicted, score, site))
+    hidden = rng.standard_normal(n)  # what no score knows of an item
+    told = special.expit(1.5 + 1.5 * hidden + 0.7 * rng.standard_normal(n)).round(6)
+    rates = _rates(kind, predicted, score, site, hidden)
+    return Made(kind, n_classes, predicted, score, site, rates, told=told)
 
 
-def _rates(kind: str, predicted: Ints, score: Floats, site: Ints) -> Callable[[Rng], Floats] | None:
+def _rates(
+    kind: str, predicted: Ints, score: Floats, site: Ints, hidden: Floats
+) -> Callable[[Rng], Floats] | None:
     logit, k = special.logit(score), int(predicted.max()) + 1
 
     def shifted(rng: Rng, sd: float) -> Floats:
@@ -151,6 +162,13 @@ def _rates(kind: str, predicted: Ints, score: Floats, site: Ints) -> Callable[[R
         "f one-sided": lambda rng: rng.permutation(
             np.append([0.3], np.tile([1.0, 0.95, 0.9], k)[: k - 1])
         )[predicted],
+        "h told": lambda rng: special.expit(0.5 * logit + 1.2 * hidden + 0.8 + shifted(rng, 0.4)),
+        "h inverted": lambda rng: special.expit(logit - 1.2 * hidden + shifted(rng, 0.4)),
+        # right unless the opinion doubts it: there errors are, and nowhere else
+        "h sharp": lambda rng: np.where(hidden > -1.2, 0.995, rng.uniform(0.05, 0.3)),
+        "h of some groups": lambda rng: special.expit(
+            0.7 * logit + 1 + np.where(rng.permutation(k)[predicted] < k // 2, 2.0, 0.0) * hidden
+        ),
     }
     return drawn[kind]
 
@@ -188,15 +206,36 @@ MADE = (
 REAL = tuple(f"g {name}" for name in FILES if name != "imagenet")
 
 
+TOLD = ("h told", "h inverted", "h sharp", "h of some groups")
+_BY = " by "  # in the name of a real classifier with another one's opinion
+TRUTH = "truth"
+REAL_TOLD = tuple(
+    f"g {model}{_BY}{other}"
+    for model, other in (
+        ("cifar10-resnet", "cifar10-densenet"),
+        ("cifar10-densenet", "cifar10-resnet"),
+        ("cifar100", "cifar100-wrn"),
+        ("cifar10-resnet", TRUTH),
+    )
+)
+
+
 def is_there(kind: str) -> bool:
     """Whether a kind can be tried here."""
-    return not kind.startswith("g ") or (folder() / f"{FILES[kind[2:]]}.npz").exists()
+    named = kind.removeprefix("g ").partition(_BY)[0]
+    return not kind.startswith("g ") or (folder() / f"{_FILES[named]}.npz").exists()
 
 
 def _real(kind: str) -> Made | None:
     if not is_there(kind):
         return None
-    pool = load(kind[2:])
+    named, _, other = kind[2:].partition(_BY)
+    pool = load(named)
     score = np.clip(pool.score, 1e-6, 1 - 1e-6)
     site = np.random.default_rng(0).integers(N_SITES, size=score.size)
-    return Made(kind, pool.n_classes, pool.predicted, score, site, None, pool.label)
+    own = Made(kind, pool.n_classes, pool.predicted, score, site, None, pool.label)
+    if not other:
+        return own
+    sure = np.full(score.size, 0.99)
+    said = (pool.label, sure) if other == TRUTH else (load(other).predicted, load(other).score)
+    return replace(own, second=said[0], second_score=said[1])

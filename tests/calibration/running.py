@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from tests.calibration.made import Floats, Ints, Made, Truth, made, made_of_two
+from tests.calibration.made import TOLD, Floats, Ints, Made, Truth, made, made_of_two
 from tests.calibration.statistics import Revealed, of_report
 from tests.calibration.ways import Way, plan_of
 from worker.assessment import Assessment, assess
@@ -65,7 +65,7 @@ def opened(way: Way, kind: str) -> Iterator[Opened | None]:
         here = Path(name)
         classes = tuple(f"c{k:02d}" for k in range(pool.n_classes))
         _write(here, pool, classes, way.has_probabilities)
-        (here / "plan.yaml").write_text(yaml.safe_dump(plan_of(way, kind, classes)))
+        (here / "plan.yaml").write_text(yaml.safe_dump(plan_of(way, pool, classes)))
         plan = load_plan(here / "plan.yaml", for_simulation=True)
         compiled = compile_pool(plan, here / "pools")
         check_question(plan, compiled)
@@ -75,7 +75,7 @@ def opened(way: Way, kind: str) -> Iterator[Opened | None]:
 
 def _write(here: Path, pool: Made, classes: Sequence[str], has_probabilities: bool) -> None:
     _predictions(here / "predictions.csv", pool, pool.predicted, pool.score, has_probabilities)
-    if pool.second is not None and pool.second_score is not None:
+    if pool.second is not None and pool.second_score is not None and pool.label is None:
         _predictions(here / "second.csv", pool, pool.second, pool.second_score, False)
     k = pool.n_classes
     costs = 1.0 + 4.0 * (np.subtract.outer(np.arange(k), np.arange(k)) % 3 == 1)
@@ -88,11 +88,13 @@ def _predictions(
 ) -> None:
     k = pool.n_classes
     names = [f"c{of:02d}" for of in range(k)]
+    opinions = _opinions(pool, names)
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(
             ["item_id", "predicted", "score", "site"]
             + [f"p_{n}" for n in names] * has_probabilities
+            + list(opinions)
         )
         said = zip(predicted.tolist(), score.tolist(), pool.site.tolist(), strict=True)
         for n, (of, sure, site) in enumerate(said):
@@ -101,7 +103,23 @@ def _predictions(
                 shares = np.full(k, (1 - sure) / (k - 1))
                 shares[of] = sure
                 row += [f"{share:.6f}" for share in shares]
-            rows.writerow(row)
+            rows.writerow(row + [column[n] for column in opinions.values()])
+
+
+def _opinions(pool: Made, names: Sequence[str]) -> dict[str, list[object]]:
+    """The columns of `tests.calibration.ways.opinions_of`, of any pool."""
+    rng, n = np.random.default_rng(21), pool.score.size
+    said = rng.integers(len(names), size=n) if pool.second is None else pool.second
+    sure = rng.beta(8, 2, n) if pool.second_score is None else pool.second_score
+    is_told = pool.told is not None and pool.kind in TOLD
+    right = pool.told if is_told else rng.beta(8, 2, n)
+    return {
+        "o_class": [names[of] for of in said.tolist()],
+        "o_score": [f"{of:.6f}" for of in sure.tolist()],
+        "o_right": [f"{of:.6f}" for of in right.tolist()],
+        "o_number": [f"{of:.6f}" for of in rng.lognormal(size=n).tolist()],
+        "o_category": rng.choice(["a", "b", "c"], n).tolist(),
+    }
 
 
 def truth_of(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.calibration.made import MADE, REAL
+from tests.calibration.made import MADE, REAL, REAL_TOLD, TOLD, Made
 
 Values = Mapping[str, Any]
 _PAIRS = [["c00", "c01"], ["c02", "c03"], ["c04", "c05"]]
@@ -21,6 +21,7 @@ class Way:
 
     has_scores: whether the classifier gives any. size: of the made pools. has_report: look at the
     sections of a report, too. n_models: two to compare. has_probabilities: of all classes.
+    has_opinions: more is known of the items than the score.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Way:
     has_report: bool = False
     n_models: int = 1
     has_probabilities: bool = False
+    has_opinions: bool = False
 
 
 _WITHOUT_REAL = MADE
@@ -40,6 +42,11 @@ _FOUR = ("a model", "b one rate", "d overconfident", "f one-sided")
 IDENTIFY, ESTIMATE = {"task": "identify"}, {"task": "estimate"}
 COMPARE = {"task": "compare", "compare": _PAIRS}
 RMSE = {"rmse": 0.05}
+_USELESS = (
+    "b one rate", "c calibrated", "d overconfident", "d surest off", "e near ties", "f few items",
+    "f one-sided",
+)  # fmt: skip
+_OPINED = (*TOLD, *_USELESS, *REAL_TOLD)
 _PARENTS = {"groups": ["site", "predicted_class"], "parents": "site"}
 _OF_PARENTS = ("b sites", "b one rate", "d overconfident", "d surest off", "f one-sided")
 
@@ -201,27 +208,86 @@ WAYS = (
         n_models=2,
         has_scores=False,
     ),
+    Way("identify, opinions", {"question": IDENTIFY}, _OPINED, has_opinions=True),
+    Way("estimate, opinions", {"question": ESTIMATE, "stop": RMSE}, _OPINED, has_opinions=True),
+    Way(
+        "estimate, opinions, no scores",
+        {"question": ESTIMATE, "stop": RMSE},
+        (*TOLD, "b one rate", "f one-sided"),
+        has_scores=False,
+        has_opinions=True,
+    ),
+    Way(
+        "compare, opinions",
+        {"question": COMPARE},
+        (*TOLD, "b one rate", "e near ties", "f one-sided"),
+        has_opinions=True,
+    ),
+    Way(
+        "identify, any time, opinions",
+        {"question": IDENTIFY, "stop": {"guarantee": "anytime"}},
+        (*TOLD, "b one rate", "d overconfident", "f one-sided", *REAL_TOLD[:2]),
+        has_opinions=True,
+    ),
+    *(
+        Way(
+            f"{name}, opinions",
+            {"question": question, "stop": {} if question["task"] == "identify" else RMSE},
+            (*TOLD, "d overconfident"),
+            has_probabilities=True,
+            has_opinions=True,
+        )
+        for name, question in (
+            ("estimate bias", ESTIMATE | {"metric": "bias"}),
+            ("cost", IDENTIFY | {"metric": "cost", "costs": "costs.csv"}),
+            ("confusion", ESTIMATE | {"metric": "confusion"}),
+        )
+    ),
+    Way(
+        "TPR of sites, opinions",
+        {"question": IDENTIFY | {"metric": "tpr", "positive": "c00"}, "pool": {"groups": "site"}},
+        (*TOLD, "d overconfident"),
+        has_probabilities=True,
+        has_opinions=True,
+    ),
     # A prior that is chosen is as right as the scores are, of which the plan warns.
     Way("informative", {"question": IDENTIFY, "prior": {"kind": "informative"}}, ("a model",)),
 )
 
 
-def plan_of(way: Way, kind: str, classes: tuple[str, ...]) -> dict[str, Any]:
+def opinions_of(pool: Made) -> list[dict[str, str]]:
+    """The opinions of a plan; their columns are written beside the predictions."""
+    if pool.second is not None:
+        return [{"name": "other", "predicted": "o_class", "score": "o_score"}]
+    if pool.kind in TOLD:
+        return [{"name": "judge", "right": "o_right"}]
+    return [
+        {"name": "other", "predicted": "o_class", "score": "o_score"},
+        {"name": "judge", "right": "o_right"},
+        {"name": "length", "number": "o_number"},
+        {"name": "source", "category": "o_category"},
+    ]
+
+
+def plan_of(way: Way, pool: Made, classes: tuple[str, ...]) -> dict[str, Any]:
     """The plan as plain values; its files are `predictions.csv`, `second.csv` and `costs.csv`."""
+    kind = pool.kind
     plan = dict(way.plan)
     said: dict[str, Any] = {"predicted": "predicted"} | (
         {"score": "score"} if way.has_scores else {}
     )
     if way.has_probabilities:
         said = {"probabilities": [f"p_{name}" for name in classes]}
-    pool: dict[str, Any] = {"groups": "predicted_class", "classes": list(classes)}
+    asked: dict[str, Any] = {"groups": "predicted_class", "classes": list(classes)}
     if kind == "f one stratum":
-        pool["strata"] = 1
+        asked["strata"] = 1
+    if way.has_opinions:
+        asked["opinions"] = opinions_of(pool)
     if way.n_models > 1:
         files = {"first": "predictions.csv", "second": "second.csv"}
         plan["models"] = [{"name": n, "predictions": file} | said for n, file in files.items()]
         if "where" in way.plan["question"]:
-            pool["groups"] = "site"
+            asked["groups"] = "site"
     else:
-        pool |= {"predictions": "predictions.csv"} | said
-    return plan | {"pool": pool | plan.get("pool", {})}
+        asked |= {"predictions": "predictions.csv"} | said
+    return plan | {"pool": asked | plan.get("pool", {})}
