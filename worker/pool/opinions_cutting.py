@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 _BY_SCORE = 4  # bins of the score, where opinions have as many as there is room for
+_MANY = 8_000  # strata; of more there are half as many, so that a turn takes hardly longer
 _USUAL = 4  # items of a stratum, in groups that have few
 # How much of an item's weight in a cut is even: what is said to be sure may be wrong.
 _EVEN = 0.05
@@ -39,8 +40,8 @@ def cell_codes_by_opinions(
 
     Strata are products of a few bins of each, cut where the standard deviations of right and wrong
     add up to equal parts, if what is said were nearly true; the smallest ones are joined with their
-    neighbours, until a group has no more than `n_strata` (a unit of it, where it has units), of
-    four items on average.
+    neighbours, until a group has no more than `n_strata` (a unit of it, where it has units; half as
+    many where there are thousands of groups), of four items on average.
 
     Args:
         score: (n,) in [0, 1]; NaN if there are none.
@@ -50,6 +51,10 @@ def cell_codes_by_opinions(
         root of the density; here of sqrt(p (1 - p)), which is what a stratum adds to an error.
     """
     has_scores = not np.isnan(score[0])
+    n_units = int(unit.max(initial=0)) + 1
+    n_places = np.unique(group).size * n_units
+    if n_places * n_strata > _MANY:
+        n_strata = max(2, n_strata // 2)
     of_all = n_strata / _BY_SCORE if has_scores else n_strata
     each = max(2, round(of_all ** (1 / len(opinions))))
     axes = [_bins(one, each) for one in opinions]
@@ -60,7 +65,6 @@ def cell_codes_by_opinions(
         axes.insert(0, _cut(logits(score), most))
         widths.insert(0, int(axes[0].max()) + 1)
         reach.insert(0, 1.0)
-    n_units = int(unit.max(initial=0)) + 1
 
     def codes_of(part: slice) -> Ints:
         place = group[part].astype(np.int64) * n_units + unit[part]
