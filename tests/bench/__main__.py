@@ -20,6 +20,7 @@ from tests.bench import (
     looks,
     million,
     models,
+    opinions,
     recovery,
     report,
     start,
@@ -58,6 +59,7 @@ ONLY_IF_NAMED = {
     "start_bare": start.run_bare,
     "huge": huge.run,
     "change": change.run,
+    "opinions": opinions.run,
     "looks": looks.run,
     "choosing": choosing.run,
 }
