@@ -40,8 +40,11 @@ def without_folders(pool: PoolPlan) -> dict[str, Any]:
     above = pool.parent_factor
     if above is not None and above.map_path:
         above = GroupBy("superclass", map_path=Path(above.map_path).name)
+    values = pool.model_dump(mode="json")
+    for stored, opinion in zip(values.get("opinions", ()), pool.opinions or (), strict=True):
+        stored["predictions"] = None if opinion.predictions is None else opinion.predictions.name
     return (
-        pool.model_dump(mode="json")
+        values
         | {
             "predictions": pool.predictions.name,
             "groups": factors[0] if isinstance(pool.groups, str) else factors,

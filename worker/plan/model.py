@@ -98,7 +98,12 @@ class Plan(PlanPart):
     @field_validator("pool")
     @classmethod
     def _one_cell_if_infinite(cls, pool: PoolPlan, info: ValidationInfo) -> PoolPlan:
-        if info.data.get("population") == "infinite" and pool.strata > 1:
+        if info.data.get("population") != "infinite":
+            return pool
+        if pool.opinions is not None:
+            text = "an infinite population has one stratum a group, in which they tell nothing"
+            raise Mistakes([("opinions", f"{text}; leave them out, or write `population: finite`")])
+        if pool.strata > 1:
             text = f"came {pool.strata} with an infinite population, expected 1"
             raise Mistakes([("strata", f"{text}; strata need `population: finite`")])
         return pool

@@ -1,11 +1,13 @@
 """The part of the plan's `pool` that says what else is known of an item than the own score."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, model_validator
+from pydantic import AfterValidator, model_validator
 
-from worker.plan.fields import FileAnywhere, Mistakes, Name, PlanPart, name_or_names
+from worker.plan.fields import FileAnywhere, Mistakes, Name, PlanPart
+from worker.plan.pool_fields import ProbabilityColumns
 
 MOST_OPINIONS = 8
 _KINDS = ("predicted", "probabilities", "right", "number", "category")
@@ -27,14 +29,7 @@ class OpinionPlan(PlanPart):
     """another classifier: the column of its class, with `score` if there is one."""
     score: Name | None = None
     """beside `predicted`: the column of its probability."""
-    probabilities: Annotated[
-        str | tuple[str, ...] | None,
-        BeforeValidator(
-            lambda value: (
-                None if value is None else name_or_names("a list of columns, or one")(value)
-            )
-        ),
-    ] = None
+    probabilities: ProbabilityColumns = None
     """another classifier: the columns of all classes' probabilities, in the pool's order of
     classes, or one list column."""
     right: Name | None = None
@@ -80,18 +75,10 @@ def _named_once(opinions: tuple[OpinionPlan, ...] | None) -> tuple[OpinionPlan, 
             f"came {len(opinions)} of them, expected 1 to {MOST_OPINIONS}; leave those out that "
             "tell the least, or the whole key"
         )
-    seen: dict[object, str] = {}
-    for opinion in opinions:
-        for what in (opinion.name, *((str(opinion.predictions), c) for c in opinion.columns)):
-            if what in seen:
-                told = f"name {what}" if isinstance(what, str) else f"column {what[1]}"
-                raise ValueError(
-                    f"the {told} stands there twice ({seen[what]}, {opinion.name}); each opinion "
-                    "needs its own"
-                )
-        seen |= dict.fromkeys(
-            (opinion.name, *((str(opinion.predictions), c) for c in opinion.columns)), opinion.name
-        )
+    names = [opinion.name for opinion in opinions]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"the name {name} stands there twice; give each opinion its own")
     return opinions
 
 
@@ -99,23 +86,61 @@ Opinions = Annotated[tuple[OpinionPlan, ...] | None, AfterValidator(_named_once)
 
 
 def mistakes_of_opinions(
-    opinions: Sequence[OpinionPlan] | None, taken: Mapping[str, str], shown: Mapping[str, str]
+    opinions: Sequence[OpinionPlan] | None,
+    files: Collection[Path],
+    taken: Mapping[str, str],
+    shown: Mapping[str, str],
+    *,
+    is_project: bool,
+    is_made: bool,
 ) -> list[tuple[str, str]]:
-    """Return what is wrong with the opinions that are columns of the pool's own file.
+    """Return what is wrong with the opinions' columns.
 
     Args:
-        taken: columns of that file that the plan uses, and for what. shown: key in the task ->
-            column, as annotators see it.
+        files: the pool's own. taken: columns of these that the plan uses, and for what. shown: key
+            in the task -> column, as annotators see it.
+        is_project: whether the pool is a Label Studio project.
+        is_made: whether one file is made of the pool's, of several sites or without some rows.
     """
-    found = []
+    found: list[tuple[str, str]] = []
+    holders: dict[tuple[Path | None, str], str] = {}
     for at, opinion in enumerate(opinions or ()):
-        if opinion.predictions is not None:
-            continue
+        key, is_own = f"opinions.{at}", opinion.predictions in (None, *files)
         for column in opinion.columns:
-            if column in taken:
-                text = f"the column {column} holds {taken[column]} already, which is no second"
-                found.append((f"opinions.{at}", f"{text} opinion; name another column"))
-            for key in (key for key, of in shown.items() if of == column):
-                text = f"the column {column} holds what {opinion.name} says, which annotators must"
-                found.append((f"data.{key}", f"{text} not see; show them another column"))
+            where = None if is_own else opinion.predictions, column
+            if where in holders:
+                whose = holders[where]
+                again = "twice" if whose == opinion.name else f"that {whose} has"
+                text = f"{opinion.name} has the column {column} {again}; each opinion needs"
+                found.append((key, f"{text} columns of its own"))
+            holders[where] = opinion.name
+        if is_project and opinion.predictions is None:
+            text = f"came {opinion.name} without a file, but the pool is a project, whose tasks"
+            cure = "have no columns; name a file with the tasks' ids: `predictions: old.csv`"
+            found.append((key, f"{text} {cure}"))
+        elif is_own:
+            found += _of_the_pools_file(at, opinion, taken, shown, is_made=is_made)
+    return found
+
+
+def _of_the_pools_file(
+    at: int,
+    opinion: OpinionPlan,
+    taken: Mapping[str, str],
+    shown: Mapping[str, str],
+    *,
+    is_made: bool,
+) -> list[tuple[str, str]]:
+    found = []
+    for column in opinion.columns:
+        if column in taken:
+            text = f"the column {column} holds {taken[column]} already, which is no second"
+            found.append((f"opinions.{at}", f"{text} opinion; name another column"))
+        for key in (key for key, of in shown.items() if of == column):
+            text = f"the column {column} holds what {opinion.name} says, which annotators must"
+            found.append((f"data.{key}", f"{text} not see; show them another column"))
+    if is_made and opinion.predictions is None and isinstance(opinion.probabilities, str):
+        text = f"came the list column {opinion.probabilities} of the pool's file, which is not"
+        cure = "read together with several sites or `drop`; name its file: `predictions: ...`"
+        found.append((f"opinions.{at}.probabilities", f"{text} {cure}"))
     return found

@@ -117,7 +117,14 @@ class PoolPlan(PlanPart):
             *self._mistakes_without_scores(),
             *self._numbers_used_as_text(),
             *_leaks(self.data, self._hidden()),
-            *mistakes_of_opinions(self.opinions, self._columns_of_the_prediction(), self.data),
+            *mistakes_of_opinions(
+                self.opinions,
+                (self.predictions, *(self.sites or {}).values()),
+                self._columns_of_the_prediction(),
+                self.data,
+                is_project=self.project is not None,
+                is_made=self.sites is not None or self.drop is not None,
+            ),
         ]
         if found:
             raise Mistakes(found)

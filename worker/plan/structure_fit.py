@@ -57,11 +57,31 @@ def may_drop(pool: PoolPlan, question: QuestionPlan, has_models: bool) -> bool:
 
 
 def warnings_of_structure(pool: PoolPlan, question: QuestionPlan, prior: PriorPlan) -> list[str]:
-    """Return what is allowed for parents but probably not meant."""
+    """Return what is allowed for parents and opinions but probably not meant."""
+    found = _warnings_of_opinions(pool)
     # of the parents themselves it is asked what their own labels say
     if pool.parents is None or question.level is not None or prior.kind == "empirical":
-        return []
+        return found
     return [
+        *found,
         f"pool.parents is {pool.parents}, but the prior is {prior.kind}, so that labels of a group "
-        "tell nothing of its siblings; write `prior: {kind: empirical}`"
+        "tell nothing of its siblings; write `prior: {kind: empirical}`",
     ]
+
+
+def _warnings_of_opinions(pool: PoolPlan) -> list[str]:
+    if pool.opinions is None:
+        return []
+    found = [
+        f"pool.opinions: {one.name} is the column {column}, by which the pool is grouped: it is "
+        "the same of all items of a group, and tells nothing within groups; leave it out"
+        for one in pool.opinions
+        for column in one.columns
+        if one.predictions is None and one.predicted is None and column in pool.group_columns
+    ]
+    if pool.strata == 1:
+        found.append(
+            "pool.strata is 1: opinions tell of whole groups only, as every group is one stratum; "
+            "leave `strata` out"
+        )
+    return found

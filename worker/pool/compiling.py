@@ -1,6 +1,6 @@
 """Compiles a predictions file into the pool: groups, cells, and a seeded order in each cell."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from worker.pool.models_reading import read_models
 from worker.pool.opening import open_kept, open_pool
 from worker.pool.opinions import told_by
 from worker.pool.opinions_cutting import cell_codes_by_opinions
-from worker.pool.opinions_reading import read_opinions
+from worker.pool.opinions_reading import Opinion, read_opinions
 from worker.pool.ordering import counted, moved, places, summed
 from worker.pool.parents import parents_of
 from worker.pool.predictions import Predictions, read_predictions
@@ -83,15 +83,16 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
         )
         faults.refuse()
         files = find_files(plan.pool, named.pool.predictions, texts)
+        opinions = read_opinions(plan.pool, predictions)
         several = None
         if plan.models is not None:
             said = read_models(plan, predictions)
             several = cut(plan, said)
-            check_shown(plan, said.predictions, files)
+            check_shown(plan, said.predictions, (), files)
             predictions = replace(predictions, classes=said.classes, predicted=several.code)
         else:
-            check_shown(plan, (predictions,), files)
-        header, arrays, place = _compiled(plan, predictions, several)
+            check_shown(plan, (predictions,), opinions, files)
+        header, arrays, place = _compiled(plan, predictions, several, opinions)
         if dropped := n_dropped(plan.pool):
             header["dropped"] = dropped
         if stats_of(asked) != before:
@@ -106,7 +107,10 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
             path = folder / f"{pool_hash}.arrow"
             if (kept := open_kept(path)) is not None:
                 return kept
-        del predictions  # of tens of millions of items, their numbers are most of the memory
+        del (
+            predictions,
+            opinions,
+        )  # of tens of millions of items, their numbers are most of the memory
         n = n_blocks(texts)
         size = np.array(header["cells"]["size"])
         rows = _blocks(
@@ -120,11 +124,10 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
 
 
 def _compiled(
-    plan: Plan, predictions: Predictions, several: Cut | None
+    plan: Plan, predictions: Predictions, several: Cut | None, opinions: Sequence[Opinion]
 ) -> tuple[dict[str, Any], Arrays, NDArray[np.integer[Any]]]:
     """Return the compiled file's header (without its hashes), its arrays, and the items' rows."""
     score, within = predictions.score, None
-    opinions = read_opinions(plan.pool, predictions)
     if several is None:
         group, names = group_codes(plan.pool.factors, predictions)
         unit, units = unit_codes(plan.question, predictions)

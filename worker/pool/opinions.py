@@ -122,21 +122,25 @@ def opinions_from(header: Mapping[str, Any]) -> tuple[Told, ...]:
     """Read what `Told.as_json` wrote; none if the pool has no opinions.
 
     Raises:
-        ValueError: a term is not one number a cell, or agreement is more than there are items.
+        ValueError: a term is not one number a cell, or an opinion says more than there are items.
     """
     size = np.array(header["cells"]["size"], dtype=np.int64)
-    found = []
-    for told in header.get("opinions", ()):
-        x = np.array(told["x"], dtype=np.float64).reshape(-1, size.size)
-        if len(x) != len(told["terms"]) or not np.isfinite(x).all():
-            raise ValueError("an opinion's terms are not one number a cell")
-        agreed = told["agreed"]
-        if agreed is not None:
-            agreed = np.array(agreed, dtype=np.int64)
-            if agreed.shape != size.shape or (agreed < 0).any() or (agreed > size).any():
-                raise ValueError("an opinion agrees on more items than there are")
-        found.append(
-            Told(str(told["name"]), str(told["kind"]), tuple(map(str, told["terms"])), x, agreed,
-                 int(told["n_missing"]))
-        )  # fmt: skip
-    return tuple(found)
+    return tuple(_from_json(told, size) for told in header.get("opinions", ()))
+
+
+def _from_json(told: Mapping[str, Any], size: NDArray[np.int64]) -> Told:
+    names = [told["name"], told["kind"], *told["terms"]]
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("a name of an opinion is no text")
+    x = np.array(told["x"], dtype=np.float64)
+    x = x if told["terms"] else x.reshape(0, size.size)
+    if x.shape != (len(told["terms"]), size.size) or not np.isfinite(x).all():
+        raise ValueError("an opinion's terms are not one number a cell")
+    n_missing, agreed = told["n_missing"], told["agreed"]
+    if type(n_missing) is not int or not 0 <= n_missing <= size.sum():
+        raise ValueError("an opinion says nothing of more items than there are")
+    if agreed is not None:
+        agreed = np.array(agreed, dtype=np.int64)
+        if agreed.shape != size.shape or (agreed < 0).any() or (agreed > size).any():
+            raise ValueError("an opinion agrees on more items than there are")
+    return Told(names[0], names[1], tuple(names[2:]), x, agreed, n_missing)

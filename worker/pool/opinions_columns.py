@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from scipy import special
 
 from worker.errors import PredictionsError
 from worker.nearest import listed
@@ -17,6 +19,7 @@ from worker.plan.opinions_part import OpinionPlan
 from worker.plan.pool_part import PoolPlan
 from worker.pool.checks import check_ids
 from worker.pool.faults import Faults
+from worker.pool.means import LEAST_SCORE
 from worker.pool.predictions import Predictions
 from worker.pool.tables import Wanted, first_rows, pieces
 
@@ -25,12 +28,15 @@ T = TypeVar("T", bound=np.generic)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The columns of one opinion, put in the order of the pool's items; order: as of `matched`."""
+    """The columns of one opinion, put in the order of the pool's items.
+
+    order: as of `matched`; None where the file is the pool's. n_rows: of the file.
+    """
 
     path: Path
     plan: OpinionPlan
     order: NDArray[np.int64] | None
-    n_items: int
+    n_rows: int
     faults: Faults
 
     def moved(self, values: NDArray[T], missing: float) -> NDArray[T]:
@@ -43,20 +49,28 @@ class Columns:
 
     def numbers(self, column: str) -> NDArray[np.floating]:
         """(rows,) of a column; NaN where there is none. Infinite ones are faults."""
+        values = self._floats(column)
+        text = f"the opinion {self.plan.name} (column {column}) is infinite"
+        cure = " (write a number, or leave it empty where there is none)"
+        self.faults.add(np.isinf(values), text, cure)
+        return values
+
+    def shares(self, column: str) -> NDArray[np.floating]:
+        """As `numbers`; outside [0, 1] they are faults."""
+        values = self._floats(column)
+        is_outside = (values < 0) | (values > 1)
+        if is_outside.any():
+            first = f" (first: {float(values[is_outside][0]):.6g}; 87% is 0.87)"
+            text = f"the opinion {self.plan.name} (column {column}) is not within 0 and 1"
+            self.faults.add(is_outside, text, first)
+        return values
+
+    def _floats(self, column: str) -> NDArray[np.floating]:
         found = [
             piece.column(column).to_numpy(zero_copy_only=False)
             for piece in pieces(self.path, Wanted(numbers=(column,)))
         ]
         values: NDArray[np.floating] = np.concatenate(found)
-        text = f"the opinion {self.plan.name} (column {column}) is infinite"
-        self.faults.add(np.isinf(values), text)
-        return values
-
-    def shares(self, column: str) -> NDArray[np.floating]:
-        """As `numbers`; outside [0, 1] they are faults."""
-        values = self.numbers(column)
-        text = f"the opinion {self.plan.name} (column {column}) is not within 0 and 1"
-        self.faults.add((values < 0) | (values > 1), text)
         return values
 
     def texts(self, column: str) -> pa.DictionaryArray:
@@ -67,17 +81,41 @@ class Columns:
         filled = pc.if_else(pc.fill_null(blank, True), None, column_of_texts)
         return filled.dictionary_encode()
 
-    def is_numeric(self, column: str) -> bool:
-        """Whether a column's first rows are numbers."""
-        names = first_rows(self.path, 100)
-        kind = names.schema.field(column).type if column in names.schema.names else pa.string()
-        return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
+
+def logits(share: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return the logits of probabilities (n,), as far as scores have any; NaN stays."""
+    held = np.clip(share.astype(np.float64), LEAST_SCORE, 1 - LEAST_SCORE)
+    return np.asarray(special.logit(held), dtype=np.float32)
+
+
+def is_numeric(path: Path, column: str) -> bool:
+    """Whether a column's first rows are numbers."""
+    rows = first_rows(path, 100)
+    kind = rows.schema.field(column).type if column in rows.schema.names else pa.string()
+    return bool(
+        pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def numbers_of(path: Path, opinions: Sequence[OpinionPlan]) -> tuple[str, ...]:
+    """The columns of opinions in a file that are read as numbers, but for lists of them."""
+    found: list[str] = []
+    for one in opinions:
+        found += [name for name in (one.score, one.number) if name is not None]
+        found += one.probabilities if isinstance(one.probabilities, tuple) else ()
+        found += (one.right,) if one.right is not None and is_numeric(path, one.right) else ()
+    return tuple(found)
 
 
 def matched(
     path: Path, plan: OpinionPlan, pool: PoolPlan, predictions: Predictions
-) -> NDArray[np.int64]:
-    """(n,) the row of the opinion's file that has each of the pool's items; -1 where none has."""
+) -> tuple[NDArray[np.int64], int]:
+    """Return the row of the opinion's file that has each of the pool's items, (n,), -1 where none
+    has; and how many rows there are.
+
+    Raises:
+        PredictionsError: an id is missing or there twice, or none is one of the pool's.
+    """
     column = plan.id or pool.id
     theirs = pa.concat_arrays(
         [piece.column(column).cast(pa.large_string()) for piece in pieces(path, Wanted((column,)))]
@@ -86,8 +124,7 @@ def matched(
     check_ids(faults, column, lambda: [theirs], len(theirs))
     faults.refuse()
     found = [pc.index_in(ids, value_set=theirs) for ids in predictions.texts.ids()]
-    order: NDArray[np.int64] = pc.fill_null(pa.concat_arrays(found), -1).to_numpy()
-    order = order.astype(np.int64)
+    order = np.asarray(pc.fill_null(pa.concat_arrays(found), -1), dtype=np.int64)
     if (order < 0).all():
         ours = next(iter(predictions.texts.ids()))
         raise PredictionsError(
@@ -96,4 +133,4 @@ def matched(
             f"{pool.id}) {listed(ours.slice(0, 3).to_pylist())}; write them alike, or name the "
             "right column under `id`"
         )
-    return order
+    return order, len(theirs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,15 +13,11 @@ from worker.errors import PredictionsError
 from worker.nearest import listed
 from worker.plan.opinions_part import OpinionPlan
 from worker.plan.pool_part import PoolPlan
-from worker.pool.checks import check_probabilities
 from worker.pool.class_names import class_names
-from worker.pool.faults import Faults, rows_told
-from worker.pool.means import LEAST_SCORE
-from worker.pool.opinions_columns import Columns, matched
+from worker.pool.faults import Faults
+from worker.pool.opinions_classes import of_class, of_probabilities
+from worker.pool.opinions_columns import Columns, is_numeric, logits, matched
 from worker.pool.predictions import Predictions
-from worker.pool.tables import Wanted, pieces
-
-Floats = NDArray[np.float64]
 
 MOST_CATEGORIES = 8  # the most frequent ones; the others are taken together
 OTHER = "other"
@@ -37,6 +32,8 @@ class Opinion:
         a category 0. NaN where it says nothing.
     agrees: (n,) whether it gives our class, where it gives one; None if it is no classifier.
     code: (n,) of `categories`, -1 where it says nothing; None if it is no category.
+    said: (n,) the class that it gives, below 0 where it gives none of ours; None if it is no
+        classifier.
     """
 
     plan: OpinionPlan
@@ -44,6 +41,7 @@ class Opinion:
     agrees: NDArray[np.bool_] | None = None
     code: NDArray[np.int32] | None = None
     categories: tuple[str, ...] = ()
+    said: NDArray[np.integer] | None = None
 
     @property
     def is_missing(self) -> NDArray[np.bool_]:
@@ -61,141 +59,43 @@ def read_opinions(pool: PoolPlan, predictions: Predictions) -> tuple[Opinion, ..
         PredictionsError: a file cannot be read, has none of the pool's items, or values that are no
             classes, probabilities or numbers.
     """
-    return tuple(_read(pool, plan, predictions) for plan in pool.opinions or ())
+    found = tuple(read_opinion(pool, plan, predictions) for plan in pool.opinions or ())
+    for one in found:
+        if one.is_missing.all():
+            raise PredictionsError(
+                f"{one.plan.predictions or pool.predictions}: the opinion {one.plan.name} (column "
+                f"{listed(one.plan.columns, 3)}) says nothing of any item; name another column, or "
+                "leave it out"
+            )
+    return found
 
 
-def _read(pool: PoolPlan, plan: OpinionPlan, predictions: Predictions) -> Opinion:
+def read_opinion(pool: PoolPlan, plan: OpinionPlan, predictions: Predictions) -> Opinion:
+    """Read one of them; it may say nothing of all items."""
     path = plan.predictions or pool.predictions
     faults = Faults(path)
-    order = None
+    order, n_rows = None, predictions.n_items
     if plan.predictions is not None:
-        order = matched(path, plan, pool, predictions)
-    table = Columns(path, plan, order, predictions.n_items, faults)
-    if plan.kind == "predicted":
-        said = _of_class(table, plan, predictions, is_full=class_names(pool) is not None)
+        order, n_rows = matched(path, plan, pool, predictions)
+    table = Columns(path, plan, order, n_rows, faults)
+    if plan.kind in ("predicted", "probabilities"):
+        if plan.kind == "predicted":
+            is_full = class_names(pool) is not None
+            value, said = of_class(table, plan, predictions, is_full=is_full)
+        else:
+            value, said = of_probabilities(table, plan, predictions)
+        agrees = np.equal(said, predictions.predicted) & ~np.isnan(value)
+        opinion = Opinion(plan, value, agrees, said=said)
     else:
-        said = _OF_KIND[plan.kind](table, plan, predictions)
+        opinion = _OF_KIND[plan.kind](table, plan)
     faults.refuse()
-    if said.is_missing.all():
-        raise PredictionsError(
-            f"{path}: the opinion {plan.name} (column {listed(plan.columns, 3)}) says nothing of "
-            "any item; name another column, or leave it out"
-        )
-    return said
+    return opinion
 
 
-def _logit(share: NDArray[np.floating]) -> NDArray[np.float32]:
-    held = np.clip(share.astype(np.float64), LEAST_SCORE, 1 - LEAST_SCORE)
-    return np.asarray(special.logit(held), dtype=np.float32)
-
-
-def _of_class(
-    table: Columns, plan: OpinionPlan, predictions: Predictions, *, is_full: bool
-) -> Opinion:
-    assert plan.predicted is not None, "asked of opinions with a class"
-    encoded = table.texts(plan.predicted)
-    place = {name: code for code, name in enumerate(predictions.classes)}
-    values = encoded.dictionary.to_pylist()
-    code_of = np.array([*(place.get(value, -1) for value in values), -2], dtype=np.int32)
-    at = pc.fill_null(encoded.indices, len(values)).to_numpy(zero_copy_only=False)
-    codes = code_of[at]
-    unknown = [value for value in values if value not in place]
-    _check_classes(table, plan, predictions.classes, unknown, codes, is_full=is_full)
-    said = table.moved(codes, -2)
-    agrees = np.equal(said, predictions.predicted)
-    n_others = max(len(predictions.classes) - 1, 1)
-    if plan.score is None:
-        value = np.where(agrees, 1.0, -1.0)
-    else:
-        own = table.moved(table.shares(plan.score), np.nan)
-        value = _logit(np.where(agrees, own, (1 - own) / n_others))
-    value = np.where(said == -2, np.nan, value).astype(np.float32)
-    return Opinion(plan, value, agrees & ~np.isnan(value))
-
-
-def _check_classes(
-    table: Columns,
-    plan: OpinionPlan,
-    classes: tuple[str, ...],
-    unknown: list[str],
-    codes: NDArray[np.int32],
-    *,
-    is_full: bool,
-) -> None:
-    """Refuse classes that are not the pool's, where these are known in full or few are common."""
-    n_known, n_unknown = int((codes >= 0).sum()), int((codes == -1).sum())
-    if not unknown or (not is_full and n_unknown < n_known):
-        return  # a class that the assessed model never says is another one than it says
-    rows = rows_told(np.flatnonzero(codes == -1) + 1)
-    raise PredictionsError(
-        f"{table.path}: the opinion {plan.name} (column {plan.predicted}) holds "
-        f"{listed(unknown, 5)}, not among the classes {listed(classes)}, in {rows}; "
-        "write them alike, or list all classes under `pool.classes`"
-    )
-
-
-def _of_probabilities(table: Columns, plan: OpinionPlan, predictions: Predictions) -> Opinion:
-    columns, n_classes = plan.probabilities, len(predictions.classes)
-    assert columns is not None, "asked of opinions with probabilities"
-    given = len(columns) if isinstance(columns, tuple) else n_classes
-    if given != n_classes:
-        raise PredictionsError(
-            f"{table.path}: the opinion {plan.name} has {given} columns of probabilities, expected "
-            f"one for each of the {n_classes} classes ({listed(predictions.classes)}), in that "
-            "order"
-        )
-    own = _places(table, predictions)
-    share, agrees, n_before = np.full(own.size, np.nan), np.zeros(own.size, dtype=bool), 0
-    for rows in _rows(table, columns, n_classes, plan):
-        here = slice(n_before, n_before + len(rows))
-        n_before += len(rows)
-        is_there = ~np.isnan(rows).any(axis=1)
-        check_probabilities(table.faults, rows[is_there], here.start + 1)
-        share[here] = np.where(is_there, rows[np.arange(len(rows)), own[here]], np.nan)
-        agrees[here] = is_there & (np.nan_to_num(rows).argmax(axis=1) == own[here])
-    value = table.moved(_logit(np.clip(share, 0, 1)), np.nan)
-    return Opinion(plan, np.asarray(value), np.asarray(table.moved(agrees, missing=False)))
-
-
-def _places(table: Columns, predictions: Predictions) -> NDArray[np.int32]:
-    """(rows,) the class that the assessed model predicts for the item of each row of the file."""
-    if table.order is None:
-        return predictions.predicted
-    there = table.order >= 0
-    own = np.zeros(int(table.order.max()) + 1, dtype=np.int32)
-    own[table.order[there]] = predictions.predicted[there]
-    return own
-
-
-def _rows(
-    table: Columns, columns: str | tuple[str, ...], n_classes: int, plan: OpinionPlan
-) -> Iterator[NDArray[np.floating]]:
-    if isinstance(columns, tuple):
-        for piece in pieces(table.path, Wanted(numbers=columns)):
-            yield np.column_stack(
-                [piece.column(name).to_numpy(zero_copy_only=False) for name in columns]
-            )
-        return
-    for piece in pieces(table.path, Wanted(numbers_list=columns)):
-        lists = piece.column(columns)
-        lengths = pc.fill_null(pc.list_value_length(lists), n_classes).to_numpy()
-        if (lengths != n_classes).any():
-            raise PredictionsError(
-                f"{table.path}: a list of the opinion {plan.name} (column {columns}) has "
-                f"{int(lengths[lengths != n_classes][0])} values, expected {n_classes}, one for "
-                "each class"
-            )
-        rows = np.full((piece.num_rows, n_classes), np.nan)
-        rows[lists.is_valid().to_numpy(zero_copy_only=False)] = (
-            lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, n_classes)
-        )
-        yield rows
-
-
-def _of_right(table: Columns, plan: OpinionPlan, predictions: Predictions) -> Opinion:
+def _of_right(table: Columns, plan: OpinionPlan) -> Opinion:
     assert plan.right is not None, "asked of opinions of that kind"
-    if table.is_numeric(plan.right):
-        return Opinion(plan, np.asarray(table.moved(_logit(table.shares(plan.right)), np.nan)))
+    if is_numeric(table.path, plan.right):
+        return Opinion(plan, np.asarray(table.moved(logits(table.shares(plan.right)), np.nan)))
     encoded = table.texts(plan.right)
     words = [str(value).strip().lower() for value in encoded.dictionary.to_pylist()]
     is_other = np.array([word not in (*_YES, *_NO) for word in words] + [False])
@@ -208,7 +108,7 @@ def _of_right(table: Columns, plan: OpinionPlan, predictions: Predictions) -> Op
     return Opinion(plan, np.asarray(table.moved(of_word[at].astype(np.float32), np.nan)))
 
 
-def _of_number(table: Columns, plan: OpinionPlan, predictions: Predictions) -> Opinion:
+def _of_number(table: Columns, plan: OpinionPlan) -> Opinion:
     """Normal scores of the ranks: one that is enormous is the largest, and no more than that."""
     assert plan.number is not None, "asked of opinions of that kind"
     values = np.asarray(table.moved(table.numbers(plan.number), np.nan), dtype=np.float64)
@@ -220,7 +120,7 @@ def _of_number(table: Columns, plan: OpinionPlan, predictions: Predictions) -> O
     return Opinion(plan, scores)
 
 
-def _of_category(table: Columns, plan: OpinionPlan, predictions: Predictions) -> Opinion:
+def _of_category(table: Columns, plan: OpinionPlan) -> Opinion:
     assert plan.category is not None, "asked of opinions of that kind"
     encoded = table.texts(plan.category)
     names = encoded.dictionary.to_pylist()
@@ -238,7 +138,6 @@ def _of_category(table: Columns, plan: OpinionPlan, predictions: Predictions) ->
 
 
 _OF_KIND = {
-    "probabilities": _of_probabilities,
     "right": _of_right,
     "number": _of_number,
     "category": _of_category,

@@ -49,7 +49,8 @@ def localised(plan: Plan, pools: Path) -> Plan:
         for factor in pool.factors
     )
     changed: dict[str, Any] = {}
-    named = (pool.predictions, *(pool.sites or {}).values(), *pool.map_paths)
+    of_opinions = [one.predictions for one in pool.opinions or () if one.predictions is not None]
+    named = (pool.predictions, *(pool.sites or {}).values(), *pool.map_paths, *of_opinions)
     if any(map(address, named)):
         spec = groups[0] if isinstance(pool.groups, str) else groups
         files: dict[str, Any] = {"predictions": here(pool.predictions), "groups": spec}
@@ -58,6 +59,13 @@ def localised(plan: Plan, pools: Path) -> Plan:
         if pool.parent_factor is not None and pool.parent_factor.map_path:
             own = here(Path(pool.parent_factor.map_path))
             files["parents"] = str(GroupBy("superclass", map_path=str(own)))
+        if of_opinions:
+            files["opinions"] = tuple(
+                one.model_copy(update={"predictions": here(one.predictions)})
+                if one.predictions is not None
+                else one
+                for one in pool.opinions or ()
+            )
         changed["pool"] = pool.model_copy(update=files)
     if any(map(address, question.paths.values())):
         found = {key.partition(".")[2]: here(path) for key, path in question.paths.items()}

@@ -12,25 +12,37 @@ import pyarrow.compute as pc
 
 from worker.errors import PredictionsError
 from worker.nearest import listed
+from worker.plan.opinions_part import OpinionPlan
 from worker.plan.pool_part import PoolPlan
 from worker.pool.checks import id_hashes
+from worker.pool.faults import Faults
 from worker.pool.media_paths import are_paths
+from worker.pool.opinions_columns import numbers_of
+from worker.pool.opinions_reading import read_opinion
 from worker.pool.predictions import read_predictions
+from worker.pool.sources import prediction_files
 from worker.pool.tables import ROW_NUMBER, Wanted, column_names, first_rows, pieces
 from worker.pool.texts import Texts
 
 
 @contextmanager
 def named_by_site(pool: PoolPlan, folder: Path) -> Iterator[None]:
-    """Let an error in the joined file name the file that it came from, with its rows there."""
+    """Let an error in the file that was made name the one that it came from, with its rows there.
+
+    Of rows that are left out each file was looked through before.
+    """
     try:
         yield
     except PredictionsError:
-        if pool.drop is not None:
-            raise  # each file was looked through before they were joined
-        for path in (pool.sites or {}).values():
+        is_made = pool.sites is not None or pool.drop is not None
+        for path in prediction_files(pool) if is_made else ():
+            own = alone(pool, path)
+            faults = None if pool.drop is None else Faults(path)
             with closing(Texts(folder)) as texts:
-                read_predictions(alone(pool, path), texts)
+                predictions = read_predictions(own, texts, faults=faults)
+            for opinion in _own_opinions(own):
+                if pool.site not in opinion.columns:
+                    read_opinion(own, opinion, predictions)
         raise
 
 
@@ -66,7 +78,11 @@ def columns_of_all(pool: PoolPlan, files: Sequence[Path]) -> Wanted:
         common = [name for name in common if name in present]
     listing = pool.probabilities if isinstance(pool.probabilities, str) else None
     shares = pool.probabilities if isinstance(pool.probabilities, tuple) else ()
-    numbers = (*shares, *((pool.score,) if pool.score is not None else ()))
+    numbers = (
+        *shares,
+        *((pool.score,) if pool.score is not None else ()),
+        *numbers_of(first, _own_opinions(pool)),
+    )
     used = (*numbers, *((listing,) if listing is not None else ()))
     # what else there is may be the true classes, for a simulation
     kinds = first_rows(first, 1).schema
@@ -85,7 +101,13 @@ def _named(pool: PoolPlan) -> tuple[str, ...]:
     shares = (listed_,) if isinstance(listed_, str) else listed_
     own = (name for name in pool.group_columns if name != pool.site)
     one = (name for name in (pool.predicted, pool.score) if name is not None)
-    return tuple(dict.fromkeys((pool.id, *own, *shares, *one, *pool.data.values())))
+    said = (name for one in _own_opinions(pool) for name in one.columns if name != pool.site)
+    return tuple(dict.fromkeys((pool.id, *own, *shares, *one, *pool.data.values(), *said)))
+
+
+def _own_opinions(pool: PoolPlan) -> tuple[OpinionPlan, ...]:
+    """The opinions that are columns of the pool's own files."""
+    return tuple(one for one in pool.opinions or () if one.predictions is None)
 
 
 def check_ids_of_sites(pool: PoolPlan) -> None:

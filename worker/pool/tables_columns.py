@@ -68,7 +68,8 @@ def as_lists(name: str, array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_string(kind):  # a CSV has its lists as text: [0.1, 0.9]
         bare = pc.utf8_trim(array, characters=" []()\t\r\n")
-        split = pc.split_pattern_regex(bare, r"[,;\s]+")
+        there = pc.if_else(pc.equal(bare, ""), None, bare)
+        split = pc.split_pattern_regex(there, r"[,;\s]+")
         return split.cast(pa.list_(pa.float64()))
     if pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind) or pa.types.is_list(kind):
         return array.cast(pa.list_(pa.float64()))
