@@ -1,7 +1,6 @@
 """Turns pydantic's findings about a plan into sentences: where, what came, what was expected."""
 
 import datetime
-import types
 import typing
 from collections.abc import Mapping
 
@@ -43,6 +42,8 @@ def sentences(
 ) -> list[str]:
     """Return one sentence per mistake in the order of the file, each with its line and place."""
     found: list[tuple[int, str]] = []
+    # a place in a list is a number there, and a text in the keys of our own mistakes
+    lines = {tuple(map(str, place)): line for place, line in lines.items()}
     for detail in error.errors(include_url=False):
         for place, text in _mistakes(detail, model):
             line = _line(place, lines)
@@ -70,9 +71,10 @@ def _mistakes(detail: ErrorDetails, model: type[BaseModel]) -> list[tuple[Place,
 
 
 def _line(place: Place, lines: Mapping[Place, int]) -> int:
-    for length in range(len(place), 0, -1):
-        if place[:length] in lines:
-            return lines[place[:length]]
+    steps = tuple(map(str, place))
+    for length in range(len(steps), 0, -1):
+        if steps[:length] in lines:
+            return lines[steps[:length]]
     return 0
 
 
@@ -136,12 +138,8 @@ def _model_at(model: type[BaseModel], loc: Place) -> type[BaseModel]:
 
 
 def _part(annotation: object) -> type[BaseModel] | None:
-    options = (
-        typing.get_args(annotation)
-        if typing.get_origin(annotation) in (typing.Union, types.UnionType, tuple)
-        else (annotation,)
-    )
-    for option in options:
-        if isinstance(option, type) and issubclass(option, BaseModel):
-            return option
-    return None
+    """The part of a plan that a value is, or a list of which it is."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = map(_part, typing.get_args(annotation))
+    return next((part for part in found if part is not None), None)

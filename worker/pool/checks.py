@@ -15,28 +15,34 @@ _DOUBLES_AT_ONCE = 1_000_000
 _STREAM = 64  # of the multipliers of hashes; any will do
 
 
-def check_probabilities(faults: Faults, rows: NDArray[np.floating], first_row: int) -> None:
+def check_probabilities(
+    faults: Faults, rows: NDArray[np.floating], first_row: int, whose: str = ""
+) -> None:
     """Find rows (n, K) that are no probabilities of K classes.
 
     A fault is a value that is missing, NaN, infinite or negative, or a row whose sum is not 1
     within 0.02.
+
+    Args:
+        whose: as in " of the opinion old", if they are not those of the assessed classifier.
     """
+    one = f"a probability{whose}"
     is_known: NDArray[np.bool_] = np.ones(len(rows), dtype=bool)
     if not np.isfinite(rows).all():
         is_nan, is_inf = _any_in_row(np.isnan(rows)), _any_in_row(np.isinf(rows))
-        faults.add(is_nan, "a probability is missing or NaN", kind="nan", first_row=first_row)
-        faults.add(is_inf, "a probability is infinite", first_row=first_row)
+        faults.add(is_nan, f"{one} is missing or NaN", kind="nan", first_row=first_row)
+        faults.add(is_inf, f"{one} is infinite", first_row=first_row)
         is_known = ~(is_nan | is_inf)
     if (rows < 0).any():
         is_negative = is_known & _any_in_row(rows < 0)
-        faults.add(is_negative, "a probability is negative", first_row=first_row)
+        faults.add(is_negative, f"{one} is negative", first_row=first_row)
         is_known &= ~is_negative
     with np.errstate(invalid="ignore"):
         sums = rows.sum(axis=1)
         is_off = is_known & ~(np.abs(sums - 1) <= SUM_TOLERANCE)
     if is_off.any():
         came = f" (first sum: {float(sums[is_off][0]):.6g})"
-        text = f"the probabilities do not sum to 1 within {SUM_TOLERANCE}"
+        text = f"the probabilities{whose} do not sum to 1 within {SUM_TOLERANCE}"
         faults.add(is_off, text, came, first_row=first_row)
 
 

@@ -97,7 +97,9 @@ def of_probabilities(table: Columns, plan: OpinionPlan, predictions: Predictions
         here = slice(n_before, n_before + len(rows))
         n_before += len(rows)
         is_there = ~np.isnan(rows).any(axis=1)
-        check_probabilities(table.faults, rows[is_there], here.start + 1)
+        # rows without any are not left out, so that the others keep their numbers
+        known = np.where(is_there[:, None], rows, 1 / n_classes)
+        check_probabilities(table.faults, known, here.start + 1, f" of the opinion {plan.name}")
         share[here] = np.where(is_there, rows[np.arange(len(rows)), own[here]], np.nan)
         most[here] = np.where(is_there, np.nan_to_num(rows).argmax(axis=1), NOTHING)
     return logits(table.moved(share, np.nan)), table.moved(most, NOTHING)
