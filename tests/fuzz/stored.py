@@ -69,6 +69,9 @@ def header(data: bytes) -> None:
             assert 0 <= item.group < len(opened.group_names)
             assert 0 <= item.predicted < len(opened.classes)
             assert row in opened.rows_of(item.cell)
+        for told in opened.opinions:
+            assert told.x.shape == (len(told.terms), opened.n_cells)
+            assert 0 <= told.n_missing <= opened.n_items
 
 
 def state(data: bytes) -> None:
@@ -144,8 +147,16 @@ def good_export() -> Any:
 
 
 def good_header() -> Any:
-    """The header of a sound pool."""
-    return json.loads(_rows().schema.metadata[HEADER_KEY])
+    """The header of a sound pool, with an opinion of a classifier and one that tells nothing."""
+    found = json.loads(_rows().schema.metadata[HEADER_KEY])
+    size = found["cells"]["size"]
+    old = {"name": "old", "kind": "predicted", "terms": ["old", "says nothing"], "n_missing": 2}
+    constant = {"name": "n", "kind": "number", "terms": [], "n_missing": 0}
+    found["opinions"] = [
+        old | {"x": [[0.5] * len(size), [0.0] * len(size)], "agreed": [0] * len(size)},
+        constant | {"x": [], "agreed": None},
+    ]
+    return found
 
 
 def good_state() -> Any:

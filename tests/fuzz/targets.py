@@ -159,6 +159,15 @@ _POOLS: tuple[dict[str, Any], ...] = (
     {**_SAID, "classes": CLASSES, "groups": ["predicted_class", "score_bin(3)"]},
     {"predicted": "predicted", "classes": CLASSES},
     {**_PROBABILITIES, "groups": ["region", "equal_mass_bin(2)"], "strata": 3},
+    {
+        **_PROBABILITIES,
+        "strata": 4,
+        "opinions": [
+            {"name": "other", "predicted": "predicted", "score": "score"},
+            {"name": "ensemble", "probabilities": "probs"},
+            {"name": "where", "category": "region"},
+        ],
+    },
 )
 ENDINGS = ("csv", "jsonl", "parquet", "tsv", "csv.gz", "jsonl.gz")
 
@@ -176,7 +185,7 @@ def predictions(data: bytes) -> None:
                 "assessment": "fuzz",
                 "pool": {"predictions": str(path), "data": {"text": "text"}, **pool_part},
                 "question": {"task": "estimate"},
-                "prior": {"kind": "uniform"},
+                "prior": {"kind": "empirical" if "opinions" in pool_part else "uniform"},
             }
         )
         try:

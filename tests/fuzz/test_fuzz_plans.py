@@ -20,7 +20,7 @@ N = 150 if IS_SHORT else 800
 SEEDS = Path(__file__).parent / "seeds" / "plan"
 GOOD = [
     yaml.safe_load((SEEDS / name).read_text())
-    for name in ("identify", "compare", "cost", "evaluate")
+    for name in ("identify", "compare", "cost", "evaluate", "opinions")
 ]
 FRAGMENTS = st.sampled_from(
     [

@@ -57,7 +57,7 @@ def test_a_damaged_file_becomes_a_sound_pool_or_the_mistake_is_told(data: bytes)
 
 
 @QUICK
-@given(rows=mutated(ROWS), kind=st.sampled_from(["jsonl", "jsonl.gz"]), variant=st.integers(0, 5))
+@given(rows=mutated(ROWS), kind=st.sampled_from(["jsonl", "jsonl.gz"]), variant=st.integers(0, 6))
 def test_json_lines_with_odd_values_are_items_or_told(rows: Any, kind: str, variant: int) -> None:
     head = bytes([ENDINGS.index(kind) + len(ENDINGS) * variant])
     with bounded():
