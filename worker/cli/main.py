@@ -120,6 +120,7 @@ def check(plan: Path, as_json: bool) -> None:
     """Check a PLAN and its predictions, and show what would be assessed."""
     from worker.cli.printing import pool_text
     from worker.setup.checking import check_plan
+    from worker.setup.opinions_told import strata_per_group, told_of
 
     checked = check_plan(plan, read_settings().pools, quiet_if(as_json), context_here)
     for warning in checked.warnings:
@@ -136,6 +137,8 @@ def check(plan: Path, as_json: bool) -> None:
             "strategy": checked.plan.strategy,
             "prior": checked.plan.prior.kind,
             "strata": checked.plan.pool.strata,
+            "strata_per_group": round(strata_per_group(pool), 1),
+            "opinions": [asdict(told) for told in told_of(checked.plan, pool)],
             "population": checked.plan.population,
             "stop": checked.plan.stop.kind,
             "target": checked.plan.stop.target,

@@ -27,6 +27,7 @@ from worker.plan import Plan
 from worker.plan.explaining import README, Key
 from worker.pool import Pool
 from worker.report.status import Status
+from worker.setup.opinions_told import strata_told, told_of
 from worker.setup.replaying import Replay
 
 WIDTH = 100
@@ -149,7 +150,9 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         "tolerance": asked.tolerance or None,
     }
     named = ", ".join(f"{key} {value}" for key, value in of_metric.items() if value is not None)
-    strata = counted(plan.pool.strata, "stratum", "strata")
+    strata = f"{counted(plan.pool.strata, 'stratum', 'strata')} of the score"
+    if pool.opinions:
+        strata = strata_told(plan, pool)
     strength = "" if plan.prior.kind == "empirical" else f" of strength {plan.prior.strength:g}"
     claim = f"{stop.kind} {stop.target:g}" + (f" at {stop.confidence:g}" if stop.confidence else "")
     limits = [
@@ -164,9 +167,10 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         f"{counted(n_groups, 'group')} ({counted(len(pool.classes), 'class', 'classes')}); "
         f"the question is {question}"
         f"{f' ({named})' if named else ''}.\n"
-        f"Strategy {plan.strategy}, {plan.prior.kind} prior{strength}, {strata} of the score "
+        f"Strategy {plan.strategy}, {plan.prior.kind} prior{strength}, {strata} "
         f"({counted(pool.n_cells, 'cell')}), {plan.population} population, seed {plan.seed}.\n"
         f"Stop rule {claim}{limited}, guarantee {stop.guarantee}. Pool {pool.hash[:12]}."
+        + "".join(f"\nOpinion {told.text}." for told in told_of(plan, pool))
     )
 
 

@@ -12,6 +12,7 @@ from worker.errors import PredictionsError
 from worker.nearest import listed
 from worker.plan.opinions_part import OpinionPlan
 from worker.pool.checks import check_probabilities
+from worker.pool.class_names import without_shared_prefix
 from worker.pool.faults import rows_told
 from worker.pool.opinions_columns import Columns, logits
 from worker.pool.predictions import Predictions
@@ -89,6 +90,8 @@ def of_probabilities(table: Columns, plan: OpinionPlan, predictions: Predictions
             f"one for each of the {n_classes} classes ({listed(predictions.classes)}), in that "
             "order"
         )
+    if isinstance(columns, tuple):
+        _check_order(table, plan, columns, predictions.classes)
     own = _predicted_at(table, predictions)
     share = np.full(own.size, np.nan, dtype=np.float32)
     most = np.full(own.size, NOTHING, dtype=np.min_scalar_type(-max(n_classes, 2)))
@@ -103,6 +106,19 @@ def of_probabilities(table: Columns, plan: OpinionPlan, predictions: Predictions
         share[here] = np.where(is_there, rows[np.arange(len(rows)), own[here]], np.nan)
         most[here] = np.where(is_there, np.nan_to_num(rows).argmax(axis=1), NOTHING)
     return logits(table.moved(share, np.nan)), table.moved(most, NOTHING)
+
+
+def _check_order(
+    table: Columns, plan: OpinionPlan, columns: tuple[str, ...], classes: tuple[str, ...]
+) -> None:
+    """Refuse columns that are called after the pool's classes, in another order."""
+    named = without_shared_prefix(columns)
+    if named != classes and set(named) == set(classes):
+        right = [columns[named.index(name)] for name in classes]
+        raise PredictionsError(
+            f"{table.path}: the opinion {plan.name} has the columns {listed(columns)}, but the "
+            f"classes are {listed(classes)}, in that order; write [{', '.join(right)}]"
+        )
 
 
 def _predicted_at(table: Columns, predictions: Predictions) -> NDArray[np.int32]:

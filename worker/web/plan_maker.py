@@ -24,6 +24,7 @@ from worker.pool.tables import column_names, kind_of
 from worker.service.context import Context
 from worker.setup.checking import check_plan
 from worker.setup.drafting import Drafted, draft_plan
+from worker.setup.opinions_told import told_of
 from worker.setup.starting import start
 from worker.simulate.texts import planned_text
 from worker.web.frame import Frame, form_of
@@ -181,6 +182,7 @@ class PlanMaker:
                     "pool": pool,
                     "n_groups": len(pool.group_names) - len(pool.empty_groups()),
                     "warnings": checked.warnings,
+                    "opinions": [told.text for told in told_of(checked.plan, pool)],
                     "items": [pool.item(row).data for row in range(min(_N_SHOWN, pool.n_items))],
                     "text": draft.plan.read_text(encoding="utf-8"),
                 }

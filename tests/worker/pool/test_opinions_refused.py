@@ -64,6 +64,15 @@ def test_another_number_of_classes_is_refused(tmp_path: Path) -> None:
     )
 
 
+def test_probabilities_of_the_right_classes_in_another_order_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, animals())
+    turned = ENSEMBLE | {"probabilities": ["e_dog", "e_cat", "e_cow"]}
+    assert refusal(plan_of(tmp_path, turned)) == (
+        "the opinion ensemble has the columns e_dog, e_cat, e_cow, but the classes are cat, dog, "
+        "cow, in that order; write [e_cat, e_dog, e_cow]"
+    )
+
+
 def test_lists_of_another_length_are_refused(tmp_path: Path) -> None:
     table = animals()
     write(tmp_path, table)
