@@ -21,7 +21,7 @@ from worker.pool.predictions import Predictions
 
 MOST_CATEGORIES = 8  # the most frequent ones; the others are taken together
 OTHER = "other"
-_YES, _NO = ("yes", "true", "right", "1"), ("no", "false", "wrong", "0")
+YES, NO = ("yes", "true", "right", "1"), ("no", "false", "wrong", "0")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,13 +98,13 @@ def _of_right(table: Columns, plan: OpinionPlan) -> Opinion:
         return Opinion(plan, np.asarray(table.moved(logits(table.shares(plan.right)), np.nan)))
     encoded = table.texts(plan.right)
     words = [str(value).strip().lower() for value in encoded.dictionary.to_pylist()]
-    is_other = np.array([word not in (*_YES, *_NO) for word in words] + [False])
+    is_other = np.array([word not in (*YES, *NO) for word in words] + [False])
     at = pc.fill_null(encoded.indices, len(words)).to_numpy(zero_copy_only=False)
     if is_other.any():
         first = f" (first: {words[int(is_other.argmax())]!r})"
         text = f"the opinion {plan.name} (column {plan.right}) is no probability, yes or no"
         table.faults.add(is_other[at], text, first)
-    of_word = np.array([*(1.0 if word in _YES else -1.0 for word in words), np.nan])
+    of_word = np.array([*(1.0 if word in YES else -1.0 for word in words), np.nan])
     return Opinion(plan, np.asarray(table.moved(of_word[at].astype(np.float32), np.nan)))
 
 

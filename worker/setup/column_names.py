@@ -30,3 +30,16 @@ NOT_SHOWN = re.compile(
     r"(?i)(?:^|[\W_])(?:output|response|answer|explanation|reason|reasoning|rationale|notes?|tags?)"
     r"(?:$|[\W_])"
 )
+# Second opinions: what another model says, and never what is true.
+PREDICTED_PART = re.compile(r"(?i)(?:^|[\W_])(?:pred|predicted|prediction)(?:$|[\W_\d])")
+OTHER_MODEL = re.compile(
+    r"(?i)(?:^|[\W_])(?:old|new|prev|previous|last|baseline|teacher|student|ensemble|llm|gpt|v\d+)"
+    r"(?:$|[\W_])"
+)
+JUDGE = re.compile(r"(?i)(?:^|[\W_])(?:judge|judged|llm|verifier|critic)(?:$|[\W_\d])")
+LABEL = re.compile(r"(?i)(?:^|[\W_])(?:labels?|gt|oracle)(?:$|[\W_\d])")
+# By people, or whether the prediction is right, which nobody knows of new items.
+ANSWERED = re.compile(
+    r"(?i)(?:^|[\W_])(?:answer|annotator|rater|expert|manual|majority|consensus|votes?|verified|"
+    r"reviewed|corrected|correct|right|wrong|error|errors|mistake|hit|loss)(?:$|[\W_\d])"
+)

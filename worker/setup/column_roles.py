@@ -33,6 +33,7 @@ from worker.setup.column_names import (
     SURE,
     TRUE,
 )
+from worker.setup.column_opinions import opinions_of, others_of, whose
 from worker.setup.column_shown import is_content, keyed, shown_of
 from worker.setup.guesses import Guesses
 from worker.setup.roles import Ask, PredictedClass, Probabilities, ProbabilityList, Roles
@@ -71,12 +72,16 @@ def roles_of(
                 f"{path}: no column {name}{did_you_mean(name, names)}; its columns are "
                 f"{listed(names)}"
             )
-    found = Guesses(path, rows, set(given), ask)
+    found = Guesses(path, rows, set(given), ask, frozenset(given))
     found_id = id or _id(found)
     prediction = _prediction(found, columns, predicted, score)
+    opinions = opinions_of(found, found_id, prediction)
     said = prediction.predicted if isinstance(prediction, PredictedClass) else None
     shown = tuple(data or ()) or shown_of(found, found_id, said)
-    return Roles(found_id, keyed(found, shown), prediction, tuple(found.reasons))
+    found.used |= set(shown)
+    opinions += others_of(found)
+    keys = keyed(found, shown)
+    return Roles(found_id, keys, prediction, tuple(found.reasons), tuple(opinions))
 
 
 def _id(found: Guesses) -> str:
@@ -162,8 +167,11 @@ def _predicted(found: Guesses) -> str:
 
 def _score(found: Guesses, predicted: str) -> str | None:
     shares = [name for name in found.free() if is_share(found.column(name))]
+    others = {whose(name) for name in found.rows.column_names if is_class(found.column(name))}
+    others -= {whose(predicted), frozenset()}
     # A share of one class among others is not how sure the classifier was of the one it said.
     alone = [name for name in shares if len(_alike(name, shares)) < 2 or name in SCORES]
+    alone = [name for name in alone if whose(name) not in others]
     called_so = [name for name in alone if SURE.search(name) or name.startswith("p_")]
     own = [name for name in called_so if name.split("_")[0] == predicted.split("_")[0]]
     known = _first_that(found.rows.select(alone), SCORES, lambda _: True)
@@ -171,7 +179,9 @@ def _score(found: Guesses, predicted: str) -> str | None:
     if name is None:
         called = [name for name in found.free() if SURE.search(name)]
         why = "no column holds shares from 0 to 1"
-        if shares:
+        if shares and all(whose(name) in others for name in shares):
+            why = f"{listed(shares, 6)} seem to be of other columns; name yours with --score"
+        elif shares:
             why = f"{listed(shares, 6)} seem to be of single classes; name them as `probabilities`"
         elif called:
             why = f"{listed(called)}: no numbers from 0 to 1; write 0.5 for 50 and for 0,5"

@@ -1,28 +1,30 @@
 """Drafts a plan from a predictions file: what `assay init` writes."""
 
-import json
 import os
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, get_args
 
 from worker.errors import PredictionsError
+from worker.plan.defaults import DEFAULT_STRATA
 from worker.plan.model import as_id
 from worker.plan.pool_part import PoolPlan
-from worker.pool.class_names import without_shared_prefix
 from worker.pool.faults import Faults
 from worker.pool.predictions import read_predictions
 from worker.pool.texts import Texts
 from worker.setup.column_roles import roles_of
+from worker.setup.plan_lines import pool_lines, quoted
 from worker.setup.plan_template import TEMPLATE
-from worker.setup.roles import Ask, PredictedClass, Probabilities, ProbabilityList, Roles
+from worker.setup.roles import (
+    Ask,
+    PredictedClass,
+    Probabilities,
+    ProbabilityList,
+    Roles,
+)
 
 Drafted = Literal["identify", "compare", "estimate"]
-
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
-_YAML_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
 
 def draft_plan(
@@ -63,12 +65,12 @@ def draft_plan(
         say(reason)
     folder = Path(plan_path).resolve().parent
     return TEMPLATE.format(
-        assessment=_quoted(assessment or as_id(path)),
-        predictions=_quoted(_relative(path.resolve(), folder)),
-        pool=_pool(roles, _drop(path, roles, say, ask)),
-        strata=16 if has_scores(roles) else 1,
-        prior="empirical" if has_scores(roles) else "uniform",
-        groups=_quoted(groups),
+        assessment=quoted(assessment or as_id(path)),
+        predictions=quoted(_relative(path.resolve(), folder)),
+        pool=pool_lines(roles, _drop(path, roles, say, ask)),
+        strata=_strata(roles),
+        prior="empirical" if _strata(roles) > 1 else "uniform",
+        groups=quoted(groups),
         **_of_task(task),
     )
 
@@ -84,7 +86,7 @@ def draft_for_project(
     """
     several = [
         "  # Which predictions are assessed.",
-        f"  model_version: {_quoted(versions[-1])}   # there is: {', '.join(versions)}",
+        f"  model_version: {quoted(versions[-1])}   # there is: {', '.join(versions)}",
     ]
     pool = [
         *(several if len(versions) > 1 else ()),
@@ -92,10 +94,10 @@ def draft_for_project(
         "  # drawn at random, and count as labels of the sample).",
         "  existing: known",
         "  # What annotators see; another key of the tasks' data may be named under `groups`.",
-        f"  data: {{{', '.join(f'{_quoted(key)}: {_quoted(key)}' for key in shown)}}}",
+        f"  data: {{{', '.join(f'{quoted(key)}: {quoted(key)}' for key in shown)}}}",
     ]
     drafted = TEMPLATE.format(
-        assessment=_quoted(assessment or f"project-{project}"),
+        assessment=quoted(assessment or f"project-{project}"),
         predictions="",
         pool="\n".join(pool),
         strata=16,
@@ -124,6 +126,13 @@ def has_scores(roles: Roles) -> bool:
     return not isinstance(roles.prediction, PredictedClass) or roles.prediction.score is not None
 
 
+def _strata(roles: Roles) -> int:
+    """As many as the plan has by default."""
+    has_opinions = any(one.is_sure for one in roles.opinions)
+    usual = DEFAULT_STRATA if has_scores(roles) or has_opinions else 1
+    return 2 * usual if has_opinions else usual
+
+
 def _drop(path: Path, roles: Roles, say: Callable[[str], None], ask: Ask) -> str:
     """The line of the plan that leaves rows out, a comment where nobody said yes to it; or none."""
     said = roles.prediction
@@ -149,65 +158,6 @@ def _drop(path: Path, roles: Roles, say: Callable[[str], None], ask: Ask) -> str
         return ""
     is_wanted = ask("Leave these rows out?", ["yes", "no"]) == "yes"
     return f"  {'' if is_wanted else '# '}drop: [{', '.join(faults.kinds)}]   # rows to leave out"
-
-
-def _pool(roles: Roles, drop: str) -> str:
-    shown = ", ".join(f"{_quoted(key)}: {_quoted(name)}" for key, name in roles.data.items())
-    return "\n".join(
-        [
-            "  # The column with a unique id for each item; or row number.",
-            f"  id: {_quoted(roles.id)}",
-            *([drop] if drop else ()),
-            *_lines_of(roles.prediction),
-            "  # What annotators see (key in Label Studio: column); never the prediction.",
-            f"  data: {{{shown}}}",
-        ]
-    )
-
-
-def _lines_of(prediction: Probabilities | ProbabilityList | PredictedClass) -> list[str]:
-    match prediction:
-        case Probabilities(columns):
-            return [
-                "  # A column for each class; or else `predicted` and `score`; or the name of one",
-                "  # column with lists.",
-                f"  probabilities: {_listed(columns)}",
-                "  # Their classes, as annotators will see them.",
-                f"  classes: {_listed(_classes_of(columns))}",
-            ]
-        case ProbabilityList(column, n_classes):
-            placeholders = tuple(f"class {number}" for number in range(n_classes))
-            return [
-                "  # The column with the probabilities of all classes.",
-                f"  probabilities: {_quoted(column)}",
-                "  # The classes in the order of the lists. WRITE THEIR REAL NAMES HERE.",
-                f"  classes: {_listed(placeholders)}",
-            ]
-        case PredictedClass(predicted, score):
-            return [
-                "  # The predicted class, and how sure the classifier was (0 to 1); or else",
-                "  # `probabilities`: a list of columns, one for each class.",
-                f"  predicted: {_quoted(predicted)}",
-                f"  score: {_quoted(score)}" if score else "  # score: confidence",
-                "  # classes: [cat, dog]       # without it: those that were ever predicted",
-            ]
-
-
-def _classes_of(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """The classes that columns of probabilities are called after: p_cat, or prob(cat)."""
-    within = [re.fullmatch(r".*\((.+)\)", name) for name in columns]
-    named = tuple(match[1] for match in within if match is not None)
-    return named if len(named) == len(columns) else without_shared_prefix(columns)
-
-
-def _quoted(text: str) -> str:
-    # JSON's text is YAML's too, whatever it looks like; plain words need no quotes
-    is_plain = _PLAIN.fullmatch(text) and text.lower() not in _YAML_WORDS
-    return text if is_plain else json.dumps(text, ensure_ascii=False)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"[{', '.join(_quoted(name) for name in names)}]"
 
 
 def _relative(path: Path, folder: Path) -> str:

@@ -18,11 +18,13 @@ class Guesses:
     rows: pa.Table  # the first ones
     used: set[str]  # columns whose meaning is known
     ask: Ask
+    given: frozenset[str] = frozenset()  # columns that somebody named
     reasons: list[str] = field(default_factory=list)  # a sentence for each guess
 
     def take(self, role: str, name: str, why: str) -> str:
-        """Guess what a column is; return its name."""
+        """Guess what a column is, anew where it was not to be shown; return its name."""
         self.used.add(name)
+        self.reasons = [one for one in self.reasons if not one.startswith(f"not shown: {name} (")]
         self.reasons.append(f"{role}: {name} ({why})")
         return name
 

@@ -17,7 +17,7 @@ pool:
   # predicted_class, score_bin(10), equal_mass_bin(10), superclass(map.csv) (columns class and
   # superclass), a column's name, or a list of these for their product.
   groups: {groups}
-  strata: {strata:<21}# strata of the score inside every group; 1: none
+  strata: {strata:<21}# strata inside every group, by score and opinions; 1: none
 
 question:
   # identify: which groups are the worst (or best)?   compare: do groups differ?

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 Ask = Callable[[str, Sequence[str]], str | None]
 """Asks a person to choose one of several columns; None if there is nobody, or none fits."""
@@ -31,6 +32,18 @@ class PredictedClass:
 
 
 @dataclass(frozen=True, slots=True)
+class ProposedOpinion:
+    """An opinion for the plan; one that nobody is sure of is a comment there."""
+
+    keys: Mapping[str, str | tuple[str, ...]]  # as in `pool.opinions`
+    is_sure: bool
+
+    @classmethod
+    def of(cls, name: str, *, is_sure: bool = True, **keys: str | tuple[str, ...]) -> Self:
+        return cls({"name": name, **keys}, is_sure)
+
+
+@dataclass(frozen=True, slots=True)
 class Roles:
     """What the columns of a predictions file mean."""
 
@@ -38,3 +51,4 @@ class Roles:
     data: Mapping[str, str]  # the key in the task -> column
     prediction: Probabilities | ProbabilityList | PredictedClass
     reasons: tuple[str, ...]  # a sentence for each guess
+    opinions: tuple[ProposedOpinion, ...] = ()
