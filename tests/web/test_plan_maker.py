@@ -16,6 +16,7 @@ from tests.web.browser import browser, complaints, screenshot
 from tests.web.site import TOKEN, dashboard, signed_in
 from tests.web.test_accessible import look, wrong_with
 from tests.web.test_browser import text, wait
+from tests.worker.pool.opinions_pool import animals, write
 from tests.worker.setup.messy_files import empty_texts, semicolons
 from worker.plan import load_plan
 from worker.service.context import Context
@@ -45,6 +46,16 @@ def test_a_file_becomes_a_page_with_guesses_and_what_annotators_will_see(
     assert "120 items in 4 groups" in page
     assert page.count("<bdi>body: ") == 3
     assert load_plan(context.settings.home / "plans" / "tickets" / "plan.yaml").pool.data
+
+
+def test_the_page_says_what_each_opinion_in_the_file_is_for(guarded: str, tmp_path: Path) -> None:
+    table = animals()
+    table["model_b"] = table.pop("old_class")
+    path = write(tmp_path, {"predicted": table.pop("said"), **table})
+    with signed_in(guarded) as client:
+        page = client.get(sent(client, path).json()["page"]).text
+    assert "opinion: model_b (another classifier" in page
+    assert "model_b: another classifier&#39;s class; agrees on " in page
 
 
 def test_choices_are_in_the_plan_that_is_begun(

@@ -65,10 +65,10 @@ def others_of(found: Guesses) -> list[ProposedOpinion]:
         column = found.column(name)
         if any(told.search(name) for told in (TRUE, LABEL, CLASS, ANSWERED)):
             continue  # the truth goes with errors best of all
-        n_values = len(column.drop_null().unique())
-        if _is_number(column) and n_values > 1 and not _counts_rows(column):
-            proposed.append(ProposedOpinion.of(name, is_sure=False, number=name))
-        elif is_class(column) and n_values <= _MOST_VALUES:
+        if _is_number(column):
+            if len(column.drop_null().unique()) > 1 and not _counts_rows(column):
+                proposed.append(ProposedOpinion.of(name, is_sure=False, number=name))
+        elif is_class(column) and len(column.unique()) <= _MOST_VALUES:
             proposed.append(ProposedOpinion.of(name, is_sure=False, category=name))
     return proposed[:_MOST_COMMENTS]
 
@@ -162,6 +162,8 @@ def _probabilities(found: Guesses, classes: tuple[str, ...]) -> list[ProposedOpi
 
 
 def _is_yes_or_no(column: pa.ChunkedArray, classes: tuple[str, ...]) -> bool:
+    if not is_class(column):
+        return False
     values = {value.strip().lower() for value in _values(column)}
     return 0 < len(values) <= 2 and values <= {*YES, *NO} and not _values(column) & {*classes}
 

@@ -1,9 +1,12 @@
 """`assay init` proposes the opinions that it recognises, and never the true class."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.worker.setup.test_drafting import write
@@ -201,3 +204,11 @@ def test_a_file_without_opinions_has_no_line_about_them(tmp_path: Path) -> None:
     _, text, said = drafted(tmp_path, animals())
     assert "opinions:" not in text
     assert not any("opinion" in line for line in said)
+
+
+def test_columns_of_lists_and_times_are_no_opinions(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    when = [datetime(2026, 1, 1 + row % 28, tzinfo=UTC) for row in range(N)]
+    more = {"judge": [[1.0, 2.0, 3.0]] * N, "box": [[1.0, 2.0]] * N, "when": when}
+    pq.write_table(pa.table(animals(**more)), path)
+    assert "opinions:" not in draft_plan(path, tmp_path / "plan.yaml")
