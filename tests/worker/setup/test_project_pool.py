@@ -256,3 +256,17 @@ def test_tasks_whose_page_shows_the_prediction_are_refused_where_they_are_and_as
     copied = read(*hidden, pool="project: 12, data: {text: text, more: hint}", more="")
     with pytest.raises(PredictionsError, match=r"`pool.data.more`. is the predicted class in 100"):
         compile_pool(copied.plan, copied.plan.pool.predictions.parent)
+
+
+def test_opinions_of_a_projects_tasks_are_joined_by_the_tasks_numbers(
+    read: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "old.csv").write_text("task,old_class\n" + "5,cat\n3,cat\n4,\n")
+    opinion = "{name: old, predicted: old_class, predictions: old.csv, id: task}"
+    found = read(
+        *(task(number, said(label)) for number, label in ((3, "cat"), (4, "dog"), (5, "dog"))),
+        pool=f"project: 12, opinions: [{opinion}]",
+    )
+    (old,) = compile_pool(found.plan, tmp_path / "pools").opinions
+    assert old.agreed is not None
+    assert (old.agreed.sum(), old.n_missing) == (1, 1)
