@@ -141,7 +141,9 @@ def scores(pool: Pool) -> Scores:
 
     The scores of all are the same if the classifier gives none.
     """
-    more = tuple(Covariate(x, *_OPINION, is_heavy=True) for told in pool.opinions for x in told.x)
+    told = [x for one in pool.opinions for x in one.x]
+    told += [] if pool.all_sure is None else [pool.all_sure]
+    more = tuple(Covariate(x, *_OPINION, is_heavy=True) for x in told)
     if not pool.has_scores:
         return Scores(np.full(pool.n_cells, _WITHOUT_SCORES), np.zeros(pool.n_cells), more)
     filled = pool.group_size > 0

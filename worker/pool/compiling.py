@@ -25,7 +25,7 @@ from worker.pool.means import mean_logits, mean_probabilities
 from worker.pool.models_cutting import Cut, cut
 from worker.pool.models_reading import read_models
 from worker.pool.opening import open_kept, open_pool
-from worker.pool.opinions import told_by
+from worker.pool.opinions import all_sure, told_by
 from worker.pool.opinions_cutting import cell_codes_by_opinions
 from worker.pool.opinions_reading import Opinion, read_opinions
 from worker.pool.ordering import counted, moved, places, summed
@@ -183,7 +183,9 @@ def _compiled(
     if within is not None:
         header["parents"] = within
     if opinions:
-        header["opinions"] = [told.as_json() for told in told_by(opinions, score, cell, n_cells)]
+        header["opinions"] = [told.as_json() for told in told_by(opinions, cell, n_cells)]
+        if (together := all_sure(opinions, score, cell, n_cells)) is not None:
+            header["all_sure"] = together.tolist()
     gold = read_gold(plan, predictions.classes, predictions.texts.ids)
     if gold:
         header["gold"] = [[known.item_id, known.truth, known.data] for known in gold]

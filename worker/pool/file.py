@@ -73,6 +73,8 @@ class Pool:
     dropped: Mapping[str, int] = field(default_factory=dict)  # rows that were left out, by why
     files: Files | None = None  # of which values are paths
     opinions: tuple[Told, ...] = ()  # what else is known of the items than the score
+    # (C,) how many items the score and all opinions are sure of; None if nobody is
+    all_sure: NDArray[np.float64] | None = None
 
     @property
     def n_items(self) -> int:

@@ -16,7 +16,7 @@ from worker.pool.files import files_from
 from worker.pool.gold import GoldItem
 from worker.pool.known import known_from
 from worker.pool.models import models_from
-from worker.pool.opinions import opinions_from
+from worker.pool.opinions import all_sure_from, opinions_from
 from worker.pool.since import since_from
 from worker.pool.sound import check_columns, check_divided, check_values
 from worker.pool.storing import (
@@ -148,4 +148,5 @@ def _pool(
         dropped={str(kind): int(n) for kind, n in header.get("dropped", {}).items()},
         files=files_from(header),
         opinions=opinions_from(header),
+        all_sure=all_sure_from(header),
     )

@@ -16,7 +16,6 @@ from worker.pool.ordering import counted, summed
 Floats = NDArray[np.float64]
 
 SAYS_NOTHING = "says nothing"
-ALL_SURE = "all are sure"  # the name of what is told by all opinions and the score together
 _OF_RIGHT = ("predicted", "probabilities", "right")
 
 
@@ -50,27 +49,35 @@ class Told:
         }
 
 
-def told_by(
+def told_by(opinions: Sequence[Opinion], cell: NDArray[np.int32], n_cells: int) -> list[Told]:
+    """What opinions tell of the cells; cell: (n,) of the items."""
+    size = counted(cell, n_cells)
+    return [_told(one, cell, size) for one in opinions]
+
+
+def all_sure(
     opinions: Sequence[Opinion],
     score: NDArray[np.floating],
     cell: NDArray[np.int32],
     n_cells: int,
-) -> list[Told]:
-    """What opinions tell of the cells, and that all of them and the score are sure.
+) -> Floats | None:
+    """(C,) the share of items that the score and all opinions are surer of than of most, less mean.
+
+    In its standard deviations over the items. There are fewer errors among these than score and
+    opinions say one by one: without this term the surest items of three published models of
+    CIFAR-10, some 70% of all, were told to have up to five times as many as they have, and the
+    whole pool's 95% interval held in .56 of 16 runs. None where nobody says whether we are right.
 
     Args:
         score: (n,) in [0, 1]; NaN if there are none. cell: (n,) of the items.
     """
-    size = counted(cell, n_cells)
-    told = [_told(one, cell, size) for one in opinions]
     sure = [one.value > np.nanmean(one.value) for one in opinions if one.plan.kind in _OF_RIGHT]
-    if sure and not np.isnan(score[0]):
-        of_score = logits(score)
-        sure.append(of_score > of_score.mean(dtype=np.float64))
-        every = _standardised(np.logical_and.reduce(sure).astype(np.float32))
-        x = _means(every, cell, size)[None]
-        told.append(Told(ALL_SURE, "all", (ALL_SURE,)[: len(x)], x, None, 0))
-    return told
+    if not sure or np.isnan(score[0]):
+        return None
+    of_score = logits(score)
+    sure.append(of_score > of_score.mean(dtype=np.float64))
+    every = _standardised(np.logical_and.reduce(sure).astype(np.float32))
+    return _means(every, cell, counted(cell, n_cells))
 
 
 def _standardised(values: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -126,6 +133,20 @@ def opinions_from(header: Mapping[str, Any]) -> tuple[Told, ...]:
     """
     size = np.array(header["cells"]["size"], dtype=np.int64)
     return tuple(_from_json(told, size) for told in header.get("opinions", ()))
+
+
+def all_sure_from(header: Mapping[str, Any]) -> Floats | None:
+    """Read what `all_sure` told, if anything.
+
+    Raises:
+        ValueError: it is not one number a cell.
+    """
+    if "all_sure" not in header:
+        return None
+    x = np.array(header["all_sure"], dtype=np.float64)
+    if x.shape != (len(header["cells"]["size"]),) or not np.isfinite(x).all():
+        raise ValueError("what all opinions tell is not one number a cell")
+    return x
 
 
 def _from_json(told: Mapping[str, Any], size: NDArray[np.int64]) -> Told:

@@ -192,14 +192,15 @@ def test_opinions_of_several_sites_are_joined_as_their_items_are(tmp_path: Path)
     one = opened(plan_of(write(tmp_path, animals()).parent, *EVERY))
     site = {"name": "site", "category": "site"}
 
-    both = opened(plan_of(tmp_path, *EVERY, site, **two_sites(tmp_path)))
+    both = opened(plan_of(tmp_path, *EVERY, **two_sites(tmp_path)))
 
     assert both.n_items == 2 * N
-    for single, double in zip(one.opinions, both.opinions, strict=False):
+    for single, double in zip(one.opinions, both.opinions, strict=True):
         assert double.n_missing == 0
         if single.agreed is not None and double.agreed is not None:
             assert double.agreed.sum() == 2 * single.agreed.sum()
-    assert both.opinions[-1].terms == ("north", "south")
+    (by_site,) = opened(plan_of(tmp_path, site, **two_sites(tmp_path))).opinions
+    assert by_site.terms == ("north", "south")
 
 
 def test_other_opinions_of_several_sites_are_other_columns_of_the_joined_file(
