@@ -55,7 +55,8 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
         usual = DEFAULT_STRATA_ANYTIME if is_anytime else DEFAULT_STRATA
         if metric.strata is not None and (has_bins_in_groups or not metric.bins):
             usual = 1 if is_anytime else metric.strata
-        usual *= 2 if has_opinions else 1  # half of them by the score
+        # half of them by the score; any more only widen bands that believe nothing
+        usual *= 2 if has_opinions and not is_anytime else 1
         filled["pool"] = {"strata": usual if is_stratified else 1} | pool
     if "question" in values:
         filled["question"] = question

@@ -56,7 +56,7 @@ class PoolPlan(PlanPart):
     uploaded, see Images, sounds and videos."""
     strata: Annotated[Whole, Field(ge=1, le=1000)] = 1
     """strata by score inside every group, with opinions by both. Default: 16 with the empirical
-    prior and a finite population (2 with `guarantee: anytime`), twice as many with opinions, else
+    prior and a finite population, twice as many with opinions (2 with `guarantee: anytime`), else
     1; `metric: ece` in groups: 4 beside its bins (1 with `guarantee: anytime`); `cost`,
     `confusion`: 1; to compare models by scores: 8."""
     groups: Groups = "predicted_class"
