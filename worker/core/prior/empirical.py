@@ -29,7 +29,6 @@ Floats = NDArray[np.float64]
 _POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
 _S, _TAU, _LAPSE = 3, 4, 5  # their places among the hyperparameters
 _OF_SCALE = 0.16  # variance of the log of a Student's t's random scale, 4 degrees of freedom
-_DEGREES = 4.0  # of freedom, of heavy-tailed priors of weights
 _FAR = 8.0  # standard deviations: no fit ends there, but a step of the search may
 _MOST_STEPS = 100
 _LONGEST = 1.0  # of these steps, in standard deviations of the weak priors
@@ -155,14 +154,16 @@ def loss(z: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
 
 
 def _prior(z: Floats, heavy: NDArray[np.bool_]) -> tuple[float, Floats, Floats]:
-    """Minus the log of the weak priors' density, up to a constant; its slopes and curvatures."""
+    """Minus the log of the weak priors' density, up to a constant; its slopes and curvatures.
+
+    Of a Cauchy density the curvature is that of the normal one which it is at that place, if it is
+    taken for a mixture of normal ones: it is positive far out, too.
+    """
     if not heavy.any():
         return 0.5 * float(z @ z), z, np.ones(z.size)
-    wide, n = 1 + z**2 / _DEGREES, _DEGREES + 1
-    value = np.where(heavy, n * np.log(wide), z**2).sum() / 2
-    slope = np.where(heavy, n * z / (_DEGREES * wide), z)
-    curved = np.where(heavy, n * (2 / wide - 1) / (_DEGREES * wide), 1.0)
-    return float(value), slope, curved
+    curved = np.where(heavy, 2 / (1 + z**2), 1.0)
+    value = np.where(heavy, np.log1p(z**2), z**2 / 2).sum()
+    return float(value), curved * z, curved
 
 
 def fit(
@@ -197,9 +198,10 @@ def fit_to(seen: Evidence) -> tuple[Fit, float]:
         return unfitted(seen.weak), 0.0
     z, least, curvature = _least(seen)
     values, axes = np.linalg.eigh(curvature)
-    # The weak priors alone curve it by 1 in every direction; where the likelihood curves the other
-    # way, as it may far from its own peak, they are what is left.
-    covariance = (axes / np.maximum(values, 1.0)) @ axes.T
+    # The weak priors alone curve it by 1 in every direction, heavy ones far out by less; where the
+    # likelihood curves the other way, as it may far from its own peak, they are what is left.
+    least_curved = min(1.0, _prior(z, seen.heavy)[2].min())
+    covariance = (axes / np.maximum(values, least_curved)) @ axes.T
     told = float(np.linalg.slogdet(covariance)[1]) / 2 - least
     mean, scale = seen.weak.T
     mode = Hyperparameters.of(mean + scale * z)

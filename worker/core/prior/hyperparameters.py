@@ -15,8 +15,8 @@ class Covariate:
     """What else is known of the cells before any label, and what it is thought to say.
 
     x: (C,). mean, sd: of the weak prior of its weight, in logits of accuracy for one of x: normal,
-    or if it is heavy-tailed, a Student's t of 4 degrees of freedom and this scale, under which most
-    weights are near the mean, and a few may be far.
+    or if it is heavy-tailed, Cauchy of this scale, under which most weights are near the mean, and
+    a few may be far.
     """
 
     x: Floats
