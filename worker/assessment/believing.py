@@ -37,6 +37,9 @@ _WITHOUT_SCORES = 2.0
 # it before there are labels. In fits to all labels of twelve pairs of published models the weights
 # were .7 to 1.7; most things that are known of items tell much less.
 _OPINION = (0.0, 0.4)
+# And what they and the score say together (`worker.pool.opinions.all_sure`): errors among the items
+# that all are sure of are so few that labels hardly tell, so its prior is wide.
+_ALL_SURE = (0.0, 1.0)
 # A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
 _fits = BoundedCache(1 << 22)
 
@@ -141,9 +144,9 @@ def scores(pool: Pool) -> Scores:
 
     The scores of all are the same if the classifier gives none.
     """
-    told = [x for one in pool.opinions for x in one.x]
-    told += [] if pool.all_sure is None else [pool.all_sure]
-    more = tuple(Covariate(x, *_OPINION, is_heavy=True) for x in told)
+    more = tuple(Covariate(x, *_OPINION, is_heavy=True) for one in pool.opinions for x in one.x)
+    if pool.all_sure is not None:
+        more = (*more, Covariate(pool.all_sure, *_ALL_SURE))
     if not pool.has_scores:
         return Scores(np.full(pool.n_cells, _WITHOUT_SCORES), np.zeros(pool.n_cells), more)
     filled = pool.group_size > 0
