@@ -46,6 +46,12 @@ PARTS: dict[str, dict[str, Any]] = {
         "groups": "[region, predicted_class], parents: region",
         "stop": "{rmse: 0.0001}",
     },
+    "opinions": {
+        "question": "{task: estimate}",
+        "stop": "{rmse: 0.0001}",
+        "opinions": "[{name: old, predicted: old}, {name: length, number: length}]",
+        "labels": 90,
+    },
     "stopped": {"stop": "{looks: 1, mrr: {confidence: 0.5}}"},
     "estimate": {"question": "{task: estimate}", "stop": "{rmse: 0.2}"},
     "compare": {
@@ -88,7 +94,8 @@ def begun(folder: Path) -> Iterator[tuple[str, Begun]]:
     """An assessment of every task and metric, with some labels."""
     for name, parts in PARTS.items():
         own = {"strategy": "assay", "prior": "{kind: empirical}"} | parts
-        yield name, at_work(folder / name.replace(" ", "-"), N_LABELS, **own)
+        n_labels = own.pop("labels", N_LABELS)
+        yield name, at_work(folder / name.replace(" ", "-"), n_labels, **own)
     for name, where in (("which model", "both"), ("worst of each model", None)):
         yield name, _models(folder / name.replace(" ", "-"), where)
     yield "continued", _continued(folder)

@@ -35,6 +35,7 @@ from worker.simulate.truths import (
     estimates,
     outcomes,
     plausible_prior,
+    right_of_cells,
     true_values,
 )
 
@@ -168,6 +169,7 @@ def run(
     work = replace(case.work, plan=case.work.plan.model_copy(update={"seed": seed}))
     rng = np.random.default_rng([seed, 7])
     outcome, truth, told_of = truth_of(case, work, rng)
+    right = None if work.several else right_of_cells(work, outcome)
     order = shuffled(work, rng)
     logs = {
         level: Log(_claiming(work, level), truth, Measures(until, (), True)) for level in levels
@@ -182,7 +184,7 @@ def run(
             if log.stop is None:
                 log.take(n, revealed.belief)
         if n in at or (work.confidence_sequence is not None and is_look(n)):
-            state = Found(work, revealed.belief, truth)
+            state = Found(work, revealed.belief, truth, right=right)
             if n in at:
                 found |= {(name, n): of for name, of in held(state).items()}
                 more = labels_more(work, state.belief, state.verdict)

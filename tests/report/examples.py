@@ -7,7 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from tests.report.examples_ordinary import ANIMALS, _six, ordinary
-from tests.report.examples_questions import banded, compared, confused, continued, costly, estimated
+from tests.report.examples_questions import (
+    banded,
+    compared,
+    confused,
+    continued,
+    costly,
+    estimated,
+    with_opinions,
+)
 from worker.report.contents import Group, Interval, Items, Pair, Rejected, Report
 from worker.report.contents_people import (
     Agreement,
@@ -154,4 +162,5 @@ EXAMPLES = {
     "estimated": lambda: estimated(ordinary()), "crowded": crowded,
     "crowded-classes": lambda: crowded(ANIMALS, 3), "crowded-people": lambda: crowded(people=60),
     "crowded-two": lambda: crowded(("yes", "no"), 12), "continued": continued,
+    "opinions": with_opinions, "opinions-nasty": lambda: with_opinions(NASTY[:3]),
 }  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 
 from tests.report.examples_ordinary import ANIMALS, _six, ordinary
 from worker.findings.continuation import Continuation, Shift, ThenAndNow
+from worker.findings.opinions_values import Estimate, Opinions, Side, Weight, Worth
 from worker.report.contents import Confusion, Interval, Pair, Report
 from worker.report.contents_progress import Point
 
@@ -116,6 +117,30 @@ def banded() -> Report:
         for g in report.groups
     )
     return replace(report, groups=wide, guarantee="anytime")
+
+
+def with_opinions(names: tuple[str, ...] = ("old", "words", "upside")) -> Report:
+    """A classifier that helps, a number, and a classifier that misleads."""
+    old, words, upside = names
+    warning = f"The opinion {upside} misleads: where it agrees there are more errors, not fewer."
+    sides = (
+        Side("it agrees", 9_100, 402, Estimate(0.971234, 0.96, 0.98)),
+        Side("it does not", 900, 298, Estimate(0.34, 0.28, 0.41)),
+    )
+    of = (
+        Worth(old, "predicted", 0, 0.91, sides, f"The opinion {old} agrees on 91.0%.", ""),
+        Worth(words, "number", 12, None, (), f"The opinion {words} says nothing of 12.", ""),
+        Worth(upside, "predicted", 0, 0.1, sides[::-1], f"The opinion {upside} …", warning),
+    )
+    weights = tuple(
+        Weight(one.name, one.name, weight, _six(np.exp(weight)), f"where {one.name} is higher …")
+        for one, weight in zip(of, (1.3, 0.01, -0.7), strict=True)
+    )
+    text = " ".join([*(one.text for one in of), "All together saved about 240 labels."])
+    told = Opinions(
+        of, weights, Estimate(1.34, 1.26, 1.44), Estimate(240, 180, 310), text, (warning,)
+    )
+    return replace(ordinary(labels=700), opinions=told)
 
 
 def continued() -> Report:

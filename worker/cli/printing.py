@@ -51,6 +51,9 @@ def status_text(s: Status) -> str:
         lines.append(f"{waiting_text(s.waiting)}.")
     if s.continues is not None:
         lines += [line for text in s.continues["text"] for line in textwrap.wrap(text, WIDTH)]
+    if s.opinions is not None:
+        told = (s.opinions.text, *s.opinions.warnings)
+        lines += [line for text in told for line in textwrap.wrap(text, WIDTH)]
     lines.append(f"Label Studio: {project_page(s.header.url, s.header.project)}")
     if s.retired:
         lines.append(f"Given up, and counted as unlabelled: {given_up_text(s.retired)}.")

@@ -17,6 +17,7 @@ from worker.findings.changing import continuation
 from worker.findings.evidence import among_rows, group_rows, overall_row, pair_rows
 from worker.findings.fates import fates
 from worker.findings.model_comparison import models_of
+from worker.findings.opinions import opinions_of
 from worker.findings.ranks import group_ranks
 from worker.findings.wording import finding, guarantee_means, headline, headline_by_hand
 from worker.plan import Plan
@@ -98,6 +99,8 @@ def decision(
     }
     if assessment.several is not None:
         body["models"] = models_of(assessment.several, belief, verdict, of_models)
+    if (worth := opinions_of(assessment, belief)) is not None:
+        body["opinions"] = worth.as_json()
     return json.dumps(body, ensure_ascii=False)
 
 

@@ -17,6 +17,7 @@ from worker.report.contents_progress import Changes, Forecast, Point
 if TYPE_CHECKING:
     from worker.evaluator.experiments import PredictorExperiment
     from worker.findings.continuation import Continuation
+    from worker.findings.opinions_values import Opinions
 
 VERSION = 1
 
@@ -34,8 +35,7 @@ class Interval:
 class Group:
     """One group. The numbers of an empty one are None; share: of the pool's items.
 
-    mean, low to high: of the metric's value (for `confusion` of the accuracy), with its 95%
-    interval. rank 1 is the lowest value.
+    mean, low to high: the metric's value (`confusion`: accuracy), 95% interval; rank 1 is lowest.
     band_low to band_high: what holds at any time, under that guarantee.
     """
 
@@ -231,6 +231,7 @@ class Report:
     parents: tuple[Family, ...] = ()
     parents_are: str = ""  # site, superclass, or the column's name
     apart: Apart | None = None
+    opinions: Opinions | None = None  # what else was known of the items, and what that was worth
     then_and_now: Continuation | None = None  # beside the assessment that it continues
     left_out: str = ""  # rows of the predictions that are not in the pool, by why
 

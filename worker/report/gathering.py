@@ -17,6 +17,7 @@ from worker.findings.evidence import among_rows, group_rows, overall, pair_rows
 from worker.findings.fates import left_out_text
 from worker.findings.foreseen import to_be_had
 from worker.findings.model_comparison import models_of
+from worker.findings.opinions import opinions_of
 from worker.findings.ranks import group_ranks
 from worker.findings.wording import finding, guarantee_means, headline
 from worker.formats import probability
@@ -144,6 +145,7 @@ def gather(
         parents=above,
         parents_are=_parents_are(work.plan),
         apart=apart,
+        opinions=opinions_of(work, belief),
         then_and_now=continuation(work, belief, state.tally),
         models=None
         if work.several is None

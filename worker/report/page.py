@@ -25,6 +25,7 @@ from worker.report.pictures_groups import chances, costs, forest, labels_per_gro
 from worker.report.pictures_people import habits
 from worker.report.pictures_svg import Picture
 from worker.report.tables_change import then_and_now_table
+from worker.report.tables_opinions import opinions_tables
 from worker.report.templating import policy, script, style, template
 
 
@@ -127,6 +128,7 @@ def _tables(report: Report) -> dict[str, tables.Table]:
         "curve": tables.curve_table(report),
         "parents": parents_table(report),
         **models_tables(report),
+        **opinions_tables(report),
         "pairs": tables.pairs_table(report),
         "confusion": tables.confusion_table(report),
         "annotators": tables_people.people_table(report),

@@ -14,6 +14,8 @@ from worker.findings.evidence import among_rows, groups
 from worker.findings.fates import fates, open_tasks
 from worker.findings.foreseen import to_be_had
 from worker.findings.model_comparison import models_of
+from worker.findings.opinions import opinions_of
+from worker.findings.opinions_values import Opinions
 from worker.findings.wording import headline
 from worker.notices.outbox import given_up
 from worker.report.contents_progress import Forecast
@@ -59,6 +61,7 @@ class Status:
     annotation: dict[str, Any]  # how votes become labels: `annotating.annotation_of`
     waiting: dict[int, int]  # number of the next vote -> items that wait for it
     continues: dict[str, Any] | None  # as of the decision: the assessment that it continues
+    opinions: Opinions | None
 
     @property
     def ahead(self) -> str:
@@ -98,6 +101,7 @@ class Status:
             "undelivered": list(self.undelivered),
             "annotation": self.annotation,
             "continues": self.continues,
+            "opinions": None if self.opinions is None else self.opinions.as_json(),
             "waiting_votes": {str(k): n for k, n in self.waiting.items()},
         }
 
@@ -162,4 +166,5 @@ def _status_of(context: Context, assessment: str, work: Assessment | None) -> St
         annotation=annotation_of(work, state),
         waiting=waiting_votes(work, ledger, state),
         continues=continues_of(work, belief, state.tally),
+        opinions=opinions_of(work, belief),
     )

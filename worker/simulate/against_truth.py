@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import group_share, group_size
 from worker.findings.evidence import overall_row, pair_rows
+from worker.findings.opinions import item_weights, labels_of
+from worker.findings.opinions_strata import labels_ratio, sides_of
 from worker.simulate.findings import is_among, is_least_right, true_region
 from worker.simulate.found import Found
 
@@ -176,6 +178,32 @@ def _shortlist(found: Found) -> Held | None:
     return Held(np.array([one.confidence for one in among]), np.array(held))
 
 
+def _by_agreement(found: Found) -> Held | None:
+    """Of the accuracies where opinions agree, and where they do not, how many are as told."""
+    if found.opinions is None or found.right is None:
+        return None
+    pool, rows, truths = found.work.pool, [], []
+    labelled = labels_of(pool, found.belief).all
+    weight = item_weights(found.work, found.belief, labelled)
+    for told, of in zip(pool.opinions, found.opinions.of, strict=True):
+        for shown, side in zip(of.sides, sides_of(told, pool), strict=True):
+            if shown.accuracy is not None:
+                rows.append({"low": shown.accuracy.low, "high": shown.accuracy.high})
+                own = (side * weight)[:, None] * np.stack([found.right, pool.cell_size], axis=1)
+                truths.append(np.divide(*own.sum(axis=0)))
+    return _between(rows, "low", "high", np.array(truths), 0.95)
+
+
+def _labels_without(found: Found) -> Held | None:
+    if found.opinions is None or found.opinions.ratio is None or found.right is None:
+        return None
+    ratio = found.opinions.ratio
+    row = {"low": ratio.low, "high": ratio.high}
+    labelled = labels_of(found.work.pool, found.belief).all
+    truth = labels_ratio(found.work.pool, found.right[None], labelled)
+    return _between([row], "low", "high", truth, 0.95)
+
+
 # By the names under which `worker.findings.published` and the calibration know them.
 STATISTICS: dict[str, Statistic] = {
     "group interval": _groups,
@@ -190,6 +218,8 @@ STATISTICS: dict[str, Statistic] = {
     "shortlist": _shortlist,
     "model difference": _differences,
     "model's own group": _own_groups,
+    "accuracy by agreement": _by_agreement,
+    "labels without opinions": _labels_without,
 }
 
 

@@ -14,10 +14,13 @@ from worker.core.questions.question import StopRule
 from worker.core.stopping.verdict import Verdict
 from worker.findings.evidence import group_rows
 from worker.findings.model_comparison import models_of
+from worker.findings.opinions import opinions_of
+from worker.findings.opinions_values import Opinions
 from worker.findings.ranks import GroupRanks, group_ranks
 from worker.store import State
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class Found:
@@ -28,6 +31,7 @@ class Found:
             an infinite population in all items that are like the pool's.
         left: items that can still get a label.
         verdict: what the stop rule says; None to ask it.
+        right: (C,) items of each stratum whose prediction is right; None if that is not asked for.
     """
 
     def __init__(
@@ -37,8 +41,10 @@ class Found:
         truth: Floats,
         left: int = 1,
         verdict: Verdict | None = None,
+        right: Ints | None = None,
     ) -> None:
         self.work, self.belief, self.truth, self.left = work, belief, truth, left
+        self.right = right
         if verdict is not None:
             self.verdict = verdict
 
@@ -73,6 +79,11 @@ class Found:
         """`decision.models`; nothing of a single model."""
         several = self.work.several
         return {} if several is None else models_of(several, self.belief, self.verdict)
+
+    @cached_property
+    def opinions(self) -> Opinions | None:
+        """`decision.opinions`; None of a pool without."""
+        return opinions_of(self.work, self.belief)
 
     @cached_property
     def values(self) -> Floats:

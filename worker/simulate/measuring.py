@@ -18,7 +18,7 @@ from worker.core.questions.ranking import ranking
 from worker.core.questions.reciprocal_rank import mrr
 from worker.core.stopping.refuting import is_far_from_holding
 from worker.core.stopping.schedule import is_look, n_looks_before, stage
-from worker.core.stopping.verdict import Reason
+from worker.core.stopping.verdict import Reason, Verdict
 from worker.metrics import METRICS
 from worker.simulate.against_truth import held
 from worker.simulate.findings import is_right, pooled_error, rms_error
@@ -26,6 +26,7 @@ from worker.simulate.found import Found
 from worker.simulate.schedule import log_steps, looks
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,10 @@ class Log:
         assessment: Assessment,
         truth: Floats,
         measures: Measures,
+        right: Ints | None = None,
     ) -> None:
         self.assessment, self.truth, self.measures = assessment, truth, measures
+        self.right = right  # as of `Found`
         self.question = assessment.question
         self.n_helpful = assessment.n_helpful(assessment.pool.cell_size)  # others get no label
         self.stop: Stop | None = None
@@ -199,7 +202,10 @@ class Log:
                 is_right=is_right(self.assessment, verdict, self.belief, self.truth),
                 confidence=verdict.confidence,
             )
-            self._hold(0, Found(self.assessment, self.belief, self.truth, left, verdict))
+            self._hold(0, self._found(left, verdict))
+
+    def _found(self, left: int, verdict: Verdict | None = None) -> Found:
+        return Found(self.assessment, self.belief, self.truth, left, verdict, self.right)
 
     def _hold(self, labels: int, found: Found) -> None:
         """Hold all that would be published against the truth, while there is any doubt."""
@@ -222,7 +228,7 @@ class Log:
     def _estimate(self) -> None:
         self.rmse.append(rms_error(self.belief, self.truth))
         left = self.n_helpful - self.n
-        self._hold(self.next_at, Found(self.assessment, self.belief, self.truth, left))
+        self._hold(self.next_at, self._found(left))
         work = self.assessment
         is_one = work.several is None and work.soft_labels is None and self.truth.ndim == 1
         if is_one and METRICS[work.plan.question.metric].is_summed:

@@ -16,7 +16,7 @@ from worker.core.stopping.schedule import is_refit
 from worker.core.strategies import NothingLeft
 from worker.simulate.jointly import all_counted, jointly, plausible_outcomes
 from worker.simulate.measuring import Log, Measures, Run
-from worker.simulate.truths import Ints, estimates, plausible, true_values
+from worker.simulate.truths import Ints, estimates, plausible, right_of_cells, true_values
 
 # Which stream of a run's random numbers is for what; 1 and 2 are the assessment's own.
 _SHUFFLING, _DRAWING_TRUTH = 3, 4
@@ -52,10 +52,11 @@ def replay(
     if several is None:
         outcome = plausible(assessment, rng) if outcome is None else outcome
         truth = true_values(assessment, outcome)
+        right = right_of_cells(assessment, outcome)
     else:
         outcome = plausible_outcomes(several, rng) if outcome is None else outcome
-        truth = estimates(all_counted(several, outcome))
-    log = Log(assessment, truth, measures)
+        truth, right = estimates(all_counted(several, outcome)), None
+    log = Log(assessment, truth, measures, right)
     for n, revealed in enumerate(labels(assessment, outcome, order), start=1):
         log.take(n, revealed.belief)
         if log.is_full:

@@ -85,6 +85,12 @@ def _cell_of_items(b: Belief) -> Ints:
     return np.repeat(np.arange(b.size.size), b.size)
 
 
+def right_of_cells(assessment: Assessment, outcome: Ints) -> Ints:
+    """(C,) items of each stratum whose prediction is right."""
+    cell, n_cells = cell_of_rows(assessment), assessment.pool.n_cells
+    return np.bincount(cell[outcome == 0], minlength=n_cells)
+
+
 def true_values(assessment: Assessment, outcome: Ints) -> Floats:
     """(G,) every group's value once all items are labelled; nan for groups without items.
 

@@ -128,6 +128,8 @@ def warnings(status: Status, traffic: Traffic) -> list[str]:
             found.append(f"Label Studio was last read {ago(unread)}.")
         if not traffic.open_items:
             found.append("No item is open for the annotators.")
+    if status.opinions is not None:
+        found += status.opinions.warnings
     if status.labelling:
         found.append(status.labelling)
     if status.rejected:

@@ -28,15 +28,19 @@ def write_plan(
     groups: str = "predicted_class",
     strata: int | None = None,
     by_probabilities: bool = False,
+    opinions: str | None = None,
     more: str = "",
 ) -> Path:
     """Write predictions with the column `truth`, and a plan about them; return the plan.
 
-    Also `region` (north, south), the classes' probabilities, and `costs.csv`.
+    Also `region` (north, south), the classes' probabilities, and `costs.csv`; with opinions the
+    columns `old`, the class that another classifier says, right in .85 (of some items nothing),
+    and `length`, a number that tells nothing.
     """
     rng = np.random.default_rng(3)
     names = ["item_id", "predicted", "score", *(f"p_{name}" for name in CLASSES), "region", "truth"]
-    rows = [",".join(names)]
+    names += ["old", "length"] if opinions is not None else []
+    rows, others = [",".join(names)], np.random.default_rng(4)
     for n in range(N_ITEMS):
         k = n % len(CLASSES)
         score = rng.uniform(0.4, 1.0)
@@ -46,6 +50,9 @@ def write_plan(
         region = ("north", "south")[n % 5 in (0, 3)]
         listed = ",".join(f"{share:.5f}" for share in shares)
         rows.append(f"i{n:03d},{CLASSES[k]},{score:.4f},{listed},{region},{truth}")
+        if opinions is not None:
+            old = truth if others.random() < 0.85 else CLASSES[(CLASSES.index(truth) + 1) % 3]
+            rows[-1] += f",{old if n % 25 else ''},{others.integers(5, 500)}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "predictions.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     (folder / "costs.csv").write_text("0,1,5\n2,0,1\n10,4,0\n", encoding="utf-8")
@@ -59,7 +66,8 @@ def write_plan(
         "seed: 7\n"
         f"pool: {{predictions: predictions.csv, {said}, groups: {groups},"
         f" classes: [{', '.join(CLASSES)}]"
-        f"{'' if strata is None else f', strata: {strata}'}}}\n"
+        f"{'' if strata is None else f', strata: {strata}'}"
+        f"{'' if opinions is None else f', opinions: {opinions}'}}}\n"
         f"question: {question}\n"
         f"prior: {prior}\n"
         f"strategy: {strategy}\n"

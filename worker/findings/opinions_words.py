@@ -1,0 +1,86 @@
+"""What second opinions were worth, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp
+
+from worker.findings.opinions_values import Estimate, Side
+from worker.formats import count, counted, share
+
+WHERE = ("it agrees", "it does not")
+TOO_FEW = "There are too few labels yet to tell what that is worth."
+
+
+def worth_text(
+    name: str, agrees: float | None, silent: int, sides: Sequence[Side], *, is_whole: bool
+) -> str:
+    """One opinion in a sentence; empty where there is nothing to say.
+
+    Args:
+        agrees, silent, sides: as of `Worth`. is_whole: accuracies are of all items alike.
+    """
+    nothing = f"says nothing of {counted(silent, 'item')}" if silent else ""
+    if agrees is None:
+        return f"The opinion {name} {nothing}." if nothing else ""
+    text = f"The opinion {name} agrees on {share(agrees)} of the items"
+    text += f" and {nothing}" if nothing else ""
+    told = [
+        f"{before} {_share_text(side.accuracy)}"
+        for before, side in zip(
+            ("where it does, the classifier is right in", "else in"), sides, strict=True
+        )
+        if side.accuracy is not None
+    ]
+    if told and not is_whole:
+        told.append("groups counted by their labels")
+    return "; ".join([text, *([", ".join(told)] if told else [])]) + "."
+
+
+def _share_text(of: Estimate) -> str:
+    return f"{share(of.mean)} ({share(of.low)} to {share(of.high)})"
+
+
+def saved_text(saved: Estimate | None, n: int) -> str:
+    """How many labels so many opinions saved; None: it cannot be told."""
+    if saved is None:
+        return TOO_FEW
+    who = "It" if n == 1 else "All opinions together"
+    labels = counted(round(saved.mean), "label")
+    return f"{who} saved about {labels} ({count(saved.low)} to {count(saved.high)})."
+
+
+def weight_text(name: str, kind: str, term: str | None, weight: float) -> str:
+    """What a weight means.
+
+    Args:
+        term: None for saying nothing.
+    """
+    where = {
+        "number": f"{name} is one standard deviation higher",
+        "category": f"{name} is {term}",
+        "right": f"{name} is one standard deviation surer that the classifier is right",
+    }.get(kind, f"{name} is one standard deviation surer of the classifier's class")
+    if term is None:
+        where = f"{name} says nothing"
+    return f"where {where}, the odds of being right are {exp(weight):.2g} times as high"
+
+
+def misleading_text(name: str, kind: str) -> str:
+    """A warning: errors are where the opinion says that there are none."""
+    where = "is sure that the classifier is right" if kind == "right" else "agrees"
+    return (
+        f"The opinion {name} misleads: where it {where} there are more errors, not fewer. Look "
+        "whether its columns are what they should be. It does no harm, as what is believed of it "
+        "is learnt from the labels."
+    )
+
+
+def tells_truth_text(name: str, against: int, n: int) -> str:
+    """A warning: the opinion may be the true label."""
+    which = f"all but {against:,} of" if against else "all of"
+    return (
+        f"The opinion {name} told right from wrong in {which} {counted(n, 'label')}. If its column "
+        "holds the true labels there is nothing left to label: stop, and compare the columns. Else "
+        "it is a very good opinion, and all is well."
+    )
