@@ -133,7 +133,7 @@ def with_opinions(names: tuple[str, ...] = ("old", "words", "upside")) -> Report
         Worth(upside, "predicted", 0, 0.1, sides[::-1], f"The opinion {upside} …", warning),
     )
     weights = tuple(
-        Weight(one.name, one.name, weight, _six(np.exp(weight)), f"where {one.name} is higher …")
+        Weight(one.name, one.name, weight, _six(np.exp(weight)))
         for one, weight in zip(of, (1.3, 0.01, -0.7), strict=True)
     )
     text = " ".join([*(one.text for one in of), "All together saved about 240 labels."])

@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 _MOST_BINS = 6  # of the score alone, in each group
-_MOST_TIMES = 1000.0  # strata that are all pure need no label at all
+MOST_TIMES = 1000.0  # strata that are all pure need no label at all
 
 
 class Sides(NamedTuple):
@@ -50,7 +50,7 @@ def labels_ratio(pool: Pool, right: NDArray[np.number[Any]], labelled: Ints) -> 
     alone = _variance(joined, np.add.reduceat(size[order], begin), weight[order][begin])
     both = _variance(right, size, weight)
     ratio = np.ones(len(right))
-    np.divide(alone, np.maximum(both, alone / _MOST_TIMES), out=ratio, where=alone > 0)
+    np.divide(alone, np.maximum(both, alone / MOST_TIMES), out=ratio, where=alone > 0)
     return ratio
 
 

@@ -51,14 +51,13 @@ class Weight:
     """What one of an opinion's terms says of accuracy, as the fitted prior has it.
 
     weight: in logits of accuracy, for one standard deviation of what it says (of a category: for
-    being of it). times: how many times as high the odds of being right are then.
+    being of it). times: how many times as high the odds of being right are then, at like scores.
     """
 
     opinion: str
     term: str
     weight: float
     times: float
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +65,9 @@ class Opinions:
     """All opinions of a pool.
 
     ratio: how many times as many labels the same standard error would have taken without them
-        (`worker.findings.opinions_strata.labels_ratio`), its median. saved: labels (ratio - 1), at
-        least 0. Of all opinions together: there is no split, as each tells in part what the others
-        tell. None: too few labels to tell.
+        (`worker.findings.opinions_strata.labels_ratio`), its median. saved: so many more labels,
+        at least 0 and at most all items. Of all opinions together: there is no split, as each tells
+        in part what the others tell. None: too few labels to tell.
     text: all of it in some sentences. warnings: those of single ones.
     """
 

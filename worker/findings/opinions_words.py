@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp
 
 from worker.findings.opinions_values import Estimate, Side
 from worker.formats import count, counted, share
@@ -48,22 +47,6 @@ def saved_text(saved: Estimate | None, n: int) -> str:
     who = "It" if n == 1 else "All opinions together"
     labels = counted(round(saved.mean), "label")
     return f"{who} saved about {labels} ({count(saved.low)} to {count(saved.high)})."
-
-
-def weight_text(name: str, kind: str, term: str | None, weight: float) -> str:
-    """What a weight means.
-
-    Args:
-        term: None for saying nothing.
-    """
-    where = {
-        "number": f"{name} is one standard deviation higher",
-        "category": f"{name} is {term}",
-        "right": f"{name} is one standard deviation surer that the classifier is right",
-    }.get(kind, f"{name} is one standard deviation surer of the classifier's class")
-    if term is None:
-        where = f"{name} says nothing"
-    return f"where {where}, the odds of being right are {exp(weight):.2g} times as high"
 
 
 def misleading_text(name: str, kind: str) -> str:

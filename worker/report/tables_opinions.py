@@ -42,13 +42,14 @@ def opinions_tables(report: Report) -> dict[str, Table]:
     )
     weights = Table(
         "opinions-weights",
-        "What is learnt of the opinions: the odds of being right are so many times as high",
+        "What is learnt: a weight, in logits of accuracy, for one standard deviation of what the "
+        "opinion says (of a category: for being of it); the odds of being right are so many times "
+        "as high then, at like scores",
         (
             Column("Opinion", "opinions.weights.{0}.opinion", "text"),
             Column("Term", "opinions.weights.{0}.term", "text"),
             Column("Weight", "opinions.weights.{0}.weight", "value"),
             Column("Odds, times", "opinions.weights.{0}.times", "value"),
-            Column("That is", "opinions.weights.{0}.text", "text"),
         ),
         [(n,) for n in range(len(told.weights if told is not None else ()))],
     )

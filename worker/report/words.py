@@ -71,6 +71,11 @@ _GLOSSARY = {
     "root mean squared error": (
         "How far the reported values lie from the true ones, weighted by the groups' shares."
     ),
+    "second opinion": (
+        "Something else that is known of the items before they are labelled and may go with "
+        "errors, such as what another classifier says. Annotators do not see it; how much of it "
+        "is believed is learnt from the labels."
+    ),
     "Dawid-Skene": (
         "A way to infer from all votes together what the items are and how often each annotator "
         "says which class of the items of which; here the classifier is inferred with them."
@@ -224,6 +229,7 @@ def glossary(work: Assessment, shown: Sequence[str]) -> tuple[tuple[str, str], .
     used |= {WORDS[metric].term, by_rule.get(work.rule.kind, "")}
     if work.soft_labels is not None:
         used |= {"human frequencies", "HPDI"}
+    used |= {"second opinion"} if work.pool.opinions else set()
     used |= {"Dawid-Skene"} if work.rules.kind == "dawid-skene" else set()
     used |= {"P(lowest), P(highest)"} if work.question.task == "identify" else set()
     used |= {"rank"} if metric != "confusion" else set()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import group_share, group_size
 from worker.findings.evidence import overall_row, pair_rows
-from worker.findings.opinions import item_weights, labels_of
+from worker.findings.opinions_drawn import item_weights, labels_of
 from worker.findings.opinions_strata import labels_ratio, sides_of
 from worker.simulate.findings import is_among, is_least_right, true_region
 from worker.simulate.found import Found
@@ -219,7 +219,7 @@ STATISTICS: dict[str, Statistic] = {
     "model difference": _differences,
     "model's own group": _own_groups,
     "accuracy by agreement": _by_agreement,
-    "labels without opinions": _labels_without,
+    "ratio of labels": _labels_without,
 }
 
 

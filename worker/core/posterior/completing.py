@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 N_DRAWS = 1024
-_MOST_NUMBERS = 1 << 22  # drawn in all, as long as 256 draws are left
+_MOST_NUMBERS = 1 << 20  # drawn in all, as long as 256 draws are left
 _LEAST_DRAWS = 256
 _POINTS = 64
 
