@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from worker.assessment import Assessment
 from worker.assessment.believing import scores
@@ -14,7 +15,7 @@ from worker.core.posterior.belief import Belief
 from worker.core.posterior.completing import completions
 from worker.core.posterior.counts import BoundedCache
 from worker.core.prior import empirical
-from worker.core.prior.hyperparameters import Fit
+from worker.core.prior.hyperparameters import WEAK, Fit
 from worker.findings.evidence import tells_whole
 from worker.findings.opinions_strata import (
     MOST_TIMES,
@@ -83,14 +84,14 @@ def fitted(pool: Pool, labels: Labels) -> Fit:
 
 
 def draw(work: Assessment, belief: Belief, fit: Fit, both: Sequence[tuple[()] | Sides]) -> Drawn:
-    """Draw the pool.
+    """Draw the pool; intervals reach the ends that no label speaks against.
 
     Args:
         both: the sides of every opinion.
     """
     pool = work.pool
     labels = labels_of(pool, belief)
-    labelled = labels.all
+    labelled, is_useless = labels.all, _may_be_useless(fit)
     if not tells_whole(work, belief):
         times = max(1.0, labelled.sum() / _TELLING)
         fit = Fit(fit.mode, fit.covariance * times)
@@ -115,7 +116,11 @@ def draw(work: Assessment, belief: Belief, fit: Fit, both: Sequence[tuple[()] | 
             for of, side in zip(accuracy.T, sides > 0, strict=True)
         ),
         tuple(_estimate(of) for of in (accuracy[:, ::2] - accuracy[:, 1::2]).T),
-        Estimate(middle, low, MOST_TIMES if _may_be_pure(both, labels) else high),
+        Estimate(
+            middle,
+            1.0 if is_useless else low,
+            MOST_TIMES if _may_be_pure(both, labels) else high,
+        ),
     )
 
 
@@ -137,7 +142,12 @@ def _reaching(of: Estimate | None, side: NDArray[np.bool_], labels: Labels) -> E
 
 def _may_be_pure(both: Sequence[tuple[()] | Sides], labels: Labels) -> bool:
     """Whether no label speaks against an opinion that tells right from wrong of all items."""
-    return any(
-        bool(sides) and not any(labels.right[s].any() and labels.wrong[s].any() for s in sides)
-        for sides in both
-    )
+    seen = [{(bool(labels.right[s].any()), bool(labels.wrong[s].any())) for s in of} for of in both]
+    return {(True, False), (False, True)} in seen
+
+
+def _may_be_useless(fit: Fit) -> bool:
+    """Whether the opinions' weights, all together, may be 0 (95%)."""
+    z = np.array(fit.mode.weights)
+    precision = np.linalg.inv(fit.covariance[len(WEAK) :, len(WEAK) :])
+    return not z.size or bool(z @ precision @ z < special.chdtri(z.size, 0.05))

@@ -33,7 +33,8 @@ def labels_ratio(pool: Pool, right: NDArray[np.number[Any]], labelled: Ints) -> 
     variance of the mean of all groups, each counted by its n_g labels, if these lie within it as
     its N_g items do. V_both is over the strata of the pool; V_own over those that differ by the
     score only: the strata of each group (and unit) are joined to at most six of like scores and
-    equal numbers of items; of a classifier without scores, to one. At most 1,000.
+    equal numbers of items; of a classifier without scores, to one. From 1, where opinions tell
+    nothing, to 1,000.
 
     Args:
         right: (n, C) right answers among all items of the strata. labelled: (C,) labels.
@@ -51,7 +52,7 @@ def labels_ratio(pool: Pool, right: NDArray[np.number[Any]], labelled: Ints) -> 
     both = _variance(right, size, weight)
     ratio = np.ones(len(right))
     np.divide(alone, np.maximum(both, alone / MOST_TIMES), out=ratio, where=alone > 0)
-    return ratio
+    return np.maximum(ratio, 1.0)
 
 
 def can_be_chosen(pool: Pool) -> Bools:

@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 N_DRAWS = 1024
-_MOST_NUMBERS = 1 << 20  # drawn in all, as long as 256 draws are left
-_LEAST_DRAWS = 256
+_MOST_NUMBERS = 1 << 20  # drawn in all, as long as 128 draws are left
+_LEAST_DRAWS = 128
 _POINTS = 64
 
 
