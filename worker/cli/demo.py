@@ -141,7 +141,7 @@ def _conclude(context: Context, status: Status, page: str, took_s: float) -> Non
     click.echo("")
     click.echo(decision["text"])
     if decision.get("opinions"):  # how many labels these saved
-        click.echo(decision["opinions"]["sentence"])
+        click.echo(decision["opinions"]["text"])
     click.echo(f"The decision with its evidence: {path}")
     metadata = context.ledger(status.header.assessment).metadata()
     report = final_report(context, status.header, metadata) or metadata.get("report_error")

@@ -22,6 +22,7 @@ from worker.findings.opinions_words import (
 from worker.pool import Pool
 from worker.pool.opinions import SAYS_NOTHING, Told
 
+EVERY, ALL_SURE = "score and opinions", "all are sure"
 LEAST_LABELS = 50  # before, what the opinions were worth is the prior's word
 LEAST_OF_A_SIDE = 5  # labels where an opinion agrees, and where it does not
 _TOLD = 100  # labels after which an opinion may be taken for the truth itself
@@ -103,6 +104,7 @@ def _side(
 
 def _weights(pool: Pool, fit: Fit) -> list[Weight]:
     terms = [(told.name, term) for told in pool.opinions for term in told.terms]
+    terms += [] if pool.all_sure is None else [(EVERY, ALL_SURE)]
     return [
         Weight(name, term, round(weight, 6), round(float(np.exp(weight)), 6))
         for (name, term), weight in zip(terms, fit.mode.weights, strict=True)

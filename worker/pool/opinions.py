@@ -26,7 +26,8 @@ class Told:
     x: (T, C) its terms, of mean 0 over the pool's items: a value in its standard deviations, or the
         share of each category; and where it says nothing of some items, the share of these. None
         where it is the same of all items. terms: their names.
-    agreed: (C,) items of which it gives our class; None if it is no classifier.
+    agreed: (C,) items of which it gives our class, or more than an even chance that we are right;
+        None if it is a number or a category.
     n_missing: items of which it says nothing.
     """
 

@@ -24,9 +24,9 @@ _USUAL = 4  # items of a stratum, in groups that have few
 _EVEN = 0.05
 # What is said is held for less sure than it claims, as most classifiers are surer than right.
 _TEMPERED = 0.6
-# How far apart its first and last bin are, where the score's are by 1: strata in which a classifier
+# How far apart its first and last bin are, where the score's are by 1: strata in which an opinion
 # agrees are joined last with those in which it does not, those of any number or category first.
-_OF_CLASSIFIER, _OF_ANYTHING = 10.0, 0.25
+_OF_AGREEMENT, _OF_ANYTHING = 10.0, 0.25
 
 
 def cell_codes_by_opinions(
@@ -89,9 +89,7 @@ def cell_codes_by_opinions(
 
 
 def _reach(opinion: Opinion) -> float:
-    if opinion.agrees is not None:
-        return _OF_CLASSIFIER
-    return 1.0 if opinion.plan.right is not None else _OF_ANYTHING
+    return _OF_ANYTHING if opinion.agrees is None else _OF_AGREEMENT
 
 
 def _bins(opinion: Opinion, n: int) -> NDArray[np.int16]:
@@ -100,10 +98,8 @@ def _bins(opinion: Opinion, n: int) -> NDArray[np.int16]:
     if opinion.code is not None:
         return (opinion.code + int(missing.any())).astype(np.int16)
     value = opinion.value
-    if opinion.plan.number is not None:
+    if opinion.agrees is None:
         found = _cut(value, n, is_even=True)
-    elif opinion.agrees is None:
-        found = _cut(value, n)
     else:
         found = np.zeros(value.size, dtype=np.int16)
         upto = 0

@@ -30,7 +30,8 @@ class Opinion:
 
     value: (n,) float32: the logit of the probability that our prediction is right, or a number; of
         a category 0. NaN where it says nothing.
-    agrees: (n,) whether it gives our class, where it gives one; None if it is no classifier.
+    agrees: (n,) whether it gives our class, or more than an even chance that we are right; False
+        where it says nothing. None if it is a number or a category.
     code: (n,) of `categories`, -1 where it says nothing; None if it is no category.
     said: (n,) the class that it gives, below 0 where it gives none of ours; None if it is no
         classifier.
@@ -95,7 +96,8 @@ def read_opinion(pool: PoolPlan, plan: OpinionPlan, predictions: Predictions) ->
 def _of_right(table: Columns, plan: OpinionPlan) -> Opinion:
     assert plan.right is not None, "asked of opinions of that kind"
     if is_numeric(table.path, plan.right):
-        return Opinion(plan, np.asarray(table.moved(logits(table.shares(plan.right)), np.nan)))
+        value = np.asarray(table.moved(logits(table.shares(plan.right)), np.nan))
+        return Opinion(plan, value, value > 0)
     encoded = table.texts(plan.right)
     words = [str(value).strip().lower() for value in encoded.dictionary.to_pylist()]
     is_other = np.array([word not in (*YES, *NO) for word in words] + [False])
@@ -105,7 +107,8 @@ def _of_right(table: Columns, plan: OpinionPlan) -> Opinion:
         text = f"the opinion {plan.name} (column {plan.right}) is no probability, yes or no"
         table.faults.add(is_other[at], text, first)
     of_word = np.array([*(1.0 if word in YES else -1.0 for word in words), np.nan])
-    return Opinion(plan, np.asarray(table.moved(of_word[at].astype(np.float32), np.nan)))
+    value = np.asarray(table.moved(of_word[at].astype(np.float32), np.nan))
+    return Opinion(plan, value, value > 0)
 
 
 def _of_number(table: Columns, plan: OpinionPlan) -> Opinion:

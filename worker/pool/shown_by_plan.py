@@ -89,7 +89,7 @@ def _share_of(opinion: Opinion, rows: NDArray[np.int64], n_classes: int) -> NDAr
     Of probabilities of all classes it is known where the opinion gives our class.
     """
     share: NDArray[np.floating] = special.expit(opinion.value[rows].astype(np.float64))
-    if opinion.agrees is None:
+    if opinion.agrees is None or opinion.said is None:
         return share
     other = 1 - share * (n_classes - 1) if opinion.plan.kind == "predicted" else np.nan
     return np.where(opinion.agrees[rows], share, other)

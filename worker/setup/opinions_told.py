@@ -59,7 +59,9 @@ def _told(opinion: OpinionPlan, told: Told, n_items: int) -> OpinionTold:
     if not differs:
         said.append("the same of all items, so it tells nothing; leave it out")
     elif agrees is not None:
-        said.append(f"agrees on {share(agrees)} of the items")
+        said.append(
+            f"{'more so than not' if opinion.right else 'agrees'} on {share(agrees)} of the items"
+        )
     if told.n_missing:
         said.append(f"says nothing of {told.n_missing:,}")
     text = f"{told.name}: {'; '.join(said)}"
