@@ -35,8 +35,10 @@ Ints = NDArray[np.int64]
 _WITHOUT_SCORES = 2.0
 # What an opinion says of a cell's accuracy, by its own standard deviation: nothing is believed of
 # it before there are labels. In fits to all labels of twelve pairs of published models the weights
-# were .7 to 1.7; most things that are known of items tell much less.
-_OPINION = (0.0, 0.4)
+# were .7 to 1.7; most things that are known of items tell less, and some nearly all.
+# Source: Gelman, Jakulin, Pittau & Su, "A weakly informative default prior distribution for
+# logistic and other regression models" (2008): Cauchy, of scale 1.25 on this axis.
+_OPINION = (0.0, 1.0)
 # And what they and the score say together (`worker.pool.opinions.all_sure`): errors among the items
 # that all are sure of are so few that labels hardly tell, so its prior is wide.
 _ALL_SURE = (0.0, 1.0)
