@@ -47,6 +47,7 @@ def test_the_demo_ends_with_a_conclusive_decision_on_real_annotations(tmp_path):
     assert decision["confidence"] >= 0.95
     assert decision["annotators"] == 2
     assert decision["text"] in output
+    assert decision["opinions"]["text"] in output
     assert processes_of(tmp_path) == []
 
 
