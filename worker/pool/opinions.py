@@ -67,7 +67,7 @@ def all_sure(
     In its standard deviations over the items. There are fewer errors among these than score and
     opinions say one by one: without this term the surest items of three published models of
     CIFAR-10, some 70% of all, were told to have up to five times as many as they have, and the
-    whole pool's 95% interval held in .56 of 16 runs. None where nobody says whether we are right.
+    whole pool's 95% interval held in .56 of 16 runs. None where it is the same of all strata.
 
     Args:
         score: (n,) in [0, 1]; NaN if there are none. cell: (n,) of the items.
@@ -78,7 +78,8 @@ def all_sure(
     of_score = logits(score)
     sure.append(of_score > of_score.mean(dtype=np.float64))
     every = _standardised(np.logical_and.reduce(sure).astype(np.float32))
-    return _means(every, cell, counted(cell, n_cells))
+    means = _means(every, cell, counted(cell, n_cells))
+    return means if means.any() else None
 
 
 def _standardised(values: NDArray[np.floating]) -> NDArray[np.float32]:

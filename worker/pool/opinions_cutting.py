@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from worker.pool.groups import cell_codes
 from worker.pool.means import logits
 from worker.pool.opinions_reading import Opinion
 from worker.pool.ordering import Ints, counted, dense, parts
@@ -59,6 +60,8 @@ def cell_codes_by_opinions(
     each = max(2, round(of_all ** (1 / len(opinions))))
     axes = [_bins(one, each) for one in opinions]
     widths = [int(axis.max()) + 1 for axis in axes]
+    if prod(widths) == 1:  # they say the same of all items
+        return cell_codes(group, unit, score, max(1, n_strata // 2) if has_scores else 1)
     reach = [_reach(one) for one in opinions]
     if has_scores:
         most = min(max(_BY_SCORE, n_strata // prod(widths)), max(2, n_strata // 2))
