@@ -61,7 +61,8 @@ def cell_codes_by_opinions(
     axes = [_bins(one, each) for one in opinions]
     widths = [int(axis.max()) + 1 for axis in axes]
     if prod(widths) == 1:  # they say the same of all items
-        return cell_codes(group, unit, score, max(1, n_strata // 2) if has_scores else 1)
+        alone = n_strata // 2 if n_strata > 2 else n_strata
+        return cell_codes(group, unit, score, alone if has_scores else 1)
     reach = [_reach(one) for one in opinions]
     if has_scores:
         most = min(max(_BY_SCORE, n_strata // prod(widths)), max(2, n_strata // 2))
