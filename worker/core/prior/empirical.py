@@ -29,7 +29,9 @@ Floats = NDArray[np.float64]
 _POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
 _S, _TAU, _LAPSE = 3, 4, 5  # their places among the hyperparameters
 _OF_SCALE = 0.16  # variance of the log of a Student's t's random scale, 4 degrees of freedom
-_FAR = 8.0  # standard deviations: no fit ends there, but a step of the search may
+# Standard deviations: no fit ends there, but a step of the search may. Of a Cauchy prior, scales:
+# where a covariate tells right from wrong in all cells, its weight is some 20 of them.
+_FAR, _FAR_HEAVY = 8.0, 60.0
 _MOST_STEPS = 100
 _LONGEST = 1.0  # of these steps, in standard deviations of the weak priors
 _LEAST_CURVATURE = 0.1
@@ -216,17 +218,18 @@ def _least(seen: Evidence) -> tuple[Floats, float, Floats]:
     last is of a hundredth of a standard deviation at most, and leaves about its square.
     """
     z = np.zeros(len(seen.weak))
+    far = np.where(seen.heavy, _FAR_HEAVY, _FAR)
     value, slope, curvature = loss(z, seen)
     for _ in range(_MOST_STEPS):
         values, axes = np.linalg.eigh(curvature)
         step = -axes @ ((axes.T @ slope) / np.maximum(np.abs(values), _LEAST_CURVATURE))
         if (gain := -slope @ step) < _SETTLED:
-            return np.clip(z + step, -_FAR, _FAR), value - gain / 2, curvature
+            return np.clip(z + step, -far, far), value - gain / 2, curvature
         step *= min(1.0, _LONGEST / np.abs(step).max())
-        found = loss(there := np.clip(z + step, -_FAR, _FAR), seen)
+        found = loss(there := np.clip(z + step, -far, far), seen)
         while found[0] > value and np.abs(step).max() > _SETTLED:
             step *= _lowest_between(value, slope @ step, found[0], found[1] @ step)
-            found = loss(there := np.clip(z + step, -_FAR, _FAR), seen)
+            found = loss(there := np.clip(z + step, -far, far), seen)
         z, (value, slope, curvature) = there, found
     return z, value, curvature
 
