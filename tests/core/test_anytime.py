@@ -171,17 +171,18 @@ _SIZES, _RIGHT = (20, 15, 25), (19, 9, 6)
 _MISS = 0.2
 
 
-def _ever_wrong(rng, returns, tell):
+def _ever_wrong(rng, returns, tell, opinion=None, miss=_MISS):
     """In how many runs a band is ever wrong, under labels chosen to make that happen.
 
     returns: the chance that a wrong and that a right item ever comes back. tell: -1 to chase the
-    low end, 1 the high one.
+    low end, 1 the high one. opinion: what one says of the three cells.
     """
     size = np.tile(_SIZES, N_RUNS)
     group = np.repeat(np.arange(N_RUNS), 3)
     cells = zip(_SIZES * N_RUNS, _RIGHT * N_RUNS, strict=True)
     order = [rng.permutation(np.arange(n) < r) for n, r in cells]
-    expected = forecast(np.tile([3.0, 1.0, 2.0], N_RUNS))
+    said = None if opinion is None else np.tile(opinion, N_RUNS)[None]
+    expected = forecast(np.tile([3.0, 1.0, 2.0], N_RUNS), said)
     right, wrong, unknown = np.zeros((3, size.size), int)
     truth = sum(_RIGHT) / sum(_SIZES)
     was_wrong = np.zeros(N_RUNS, bool)
@@ -189,7 +190,7 @@ def _ever_wrong(rng, returns, tell):
     for _ in range(sum(_SIZES)):
         known = bands(
             Seen(group, size, right.copy(), wrong.copy(), unknown.copy(), N_RUNS),
-            expected, _MISS, _MISS, known,
+            expected, miss, miss, known,
         )  # fmt: skip
         was_wrong |= (known.low > truth + 1e-9) | (known.high < truth - 1e-9)
         taken = right + wrong + unknown
@@ -218,3 +219,49 @@ def _ever_wrong(rng, returns, tell):
 def test_however_labels_are_chosen_and_go_missing_a_band_is_hardly_ever_wrong(returns, tell):
     n_wrong = _ever_wrong(np.random.default_rng(5), returns, tell)
     assert n_wrong <= stats.binom.ppf(0.999, N_RUNS, _MISS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tell", [-1, 1])
+@pytest.mark.parametrize("miss", [0.05, _MISS])
+def test_where_an_opinion_is_inverted_a_band_is_hardly_ever_wrong(tell, miss):
+    n_wrong = _ever_wrong(np.random.default_rng(6), (1, 1), tell, [-1.5, 0.0, 1.5], miss)
+    assert n_wrong <= stats.binom.ppf(0.999, N_RUNS, miss)
+
+
+def test_without_opinions_every_guess_of_the_score_counts_alike():
+    logit = np.array([2.0, -1.0, np.nan])
+    found = forecast(logit)
+    guesses = list(product((-1, 0, 1, 2, 3), (0.5, 1), (4, 20)))
+    for c, x in enumerate([2.0, -1.0, 0.0]):
+        rate = np.array([special.expit(a + b * x) for a, b, _ in guesses])
+        strength = np.array([s for *_, s in guesses])
+        assert found.alpha[c].tolist() == pytest.approx(strength * rate)
+        assert found.beta[c].tolist() == pytest.approx(strength * (1 - rate))
+    assert np.exp(found.log_weight) == pytest.approx(np.full(20, 1 / 20))
+    for none in (None, np.empty((0, 3))):
+        for name in ("alpha", "beta", "log_weight", "log_norm"):
+            assert (getattr(forecast(logit, none), name) == getattr(found, name)).all()
+
+
+@given(st.lists(st.lists(st.floats(-9, 9), min_size=3, max_size=3), min_size=1, max_size=8))
+def test_half_of_the_forecast_knows_no_opinion_and_the_other_shares_it_among_them(opinions):
+    logit = np.array([2.0, -1.0, np.nan])
+    found, alone = forecast(logit, np.array(opinions)), forecast(logit)
+    assert special.logsumexp(found.log_weight) == pytest.approx(0, abs=1e-12)
+    assert np.exp(found.log_weight[:20]) == pytest.approx(np.exp(alone.log_weight) / 2)
+    assert np.ptp(found.log_weight[20:]) == 0
+    for name in ("alpha", "beta", "log_norm"):
+        assert (getattr(found, name)[:, :20] == getattr(alone, name)).all()
+
+
+def test_an_opinion_that_is_right_narrows_a_band_and_an_inverted_one_costs_half_of_the_miss():
+    seen, logit = seen_of([400, 400], [59, 2], [1, 58]), np.zeros(2)
+    right, inverted = np.array([[2.0, -2.0]]), np.array([[-2.0, 2.0]])
+    alone, told, misled = (
+        bands(seen, forecast(logit, said), 0.05, 0.05) for said in (None, right, inverted)
+    )
+    assert (told.high - told.low).sum() < 0.9 * (alone.high - alone.low).sum()
+    least = bands(seen, forecast(logit), 0.025, 0.025)
+    assert (misled.low >= least.low).all()
+    assert (misled.high <= least.high).all()
