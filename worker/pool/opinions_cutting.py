@@ -55,7 +55,7 @@ def cell_codes_by_opinions(
     n_units = int(unit.max(initial=0)) + 1
     n_places = np.unique(group).size * n_units
     if n_places * n_strata > _MANY:
-        n_strata = max(2, n_strata // 2)
+        n_strata = max(min(2, n_strata), n_strata // 2)
     of_all = n_strata / _BY_SCORE if has_scores else n_strata
     each = max(2, round(of_all ** (1 / len(opinions))))
     axes = [_bins(one, each) for one in opinions]
