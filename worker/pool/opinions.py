@@ -91,21 +91,22 @@ def _standardised(values: NDArray[np.floating]) -> NDArray[np.float32]:
 
 def _told(opinion: Opinion, cell: NDArray[np.int32], size: NDArray[np.int64]) -> Told:
     missing = opinion.is_missing
-    terms: dict[str, NDArray[Any]] = {}
+    # Pairs: a category may be called as the term of the missing values is, or as that of the rest.
+    terms: list[tuple[str, NDArray[Any]]]
     if opinion.code is not None:
-        terms |= {name: opinion.code == k for k, name in enumerate(opinion.categories)}
+        terms = [(name, opinion.code == k) for k, name in enumerate(opinion.categories)]
     else:
-        terms[opinion.plan.name] = _standardised(opinion.value)
+        terms = [(opinion.plan.name, _standardised(opinion.value))]
     if missing.any():
-        terms[SAYS_NOTHING] = missing
-    means = {name: _means(values, cell, size) for name, values in terms.items()}
-    kept = {name: x for name, x in means.items() if np.abs(x).max() > 0}
+        terms.append((SAYS_NOTHING, missing))
+    means = [(name, _means(values, cell, size)) for name, values in terms]
+    kept = [(name, x) for name, x in means if np.abs(x).max() > 0]
     agreed = None
     if opinion.agrees is not None:
         agreed = np.rint(_sums(opinion.agrees, cell, size)).astype(np.int64)
     return Told(
-        opinion.plan.name, opinion.plan.kind, tuple(kept),
-        np.array(list(kept.values())).reshape(-1, size.size), agreed, int(missing.sum()),
+        opinion.plan.name, opinion.plan.kind, tuple(name for name, _ in kept),
+        np.array([x for _, x in kept]).reshape(-1, size.size), agreed, int(missing.sum()),
     )  # fmt: skip
 
 
