@@ -51,6 +51,16 @@ def test_all_are_sure_where_each_is_surer_than_of_most() -> None:
     assert (every * SIZE).sum() == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.parametrize("value", [0.1, 2.0, -3.7])
+def test_an_opinion_that_is_as_sure_of_every_item_leaves_the_others_alone(value: float) -> None:
+    score = np.where(np.arange(N) % 2, 0.9, 0.6)
+    judge = np.where(np.arange(N) % 3, 2.0, -1.0)
+    one = classifier(judge, judge > 0)
+    constant = classifier(np.full(N, value), np.full(N, value > 0))
+    assert (sure(score, one, constant) == sure(score, one)).all()
+    assert all_sure([constant], score, CELL, 12) is None
+
+
 def test_where_nobody_says_whether_we_are_right_there_is_no_such_term() -> None:
     score = np.where(np.arange(N) % 2, 0.9, 0.6)
     assert all_sure([number(np.arange(N))], score, CELL, 12) is None
