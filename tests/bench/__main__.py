@@ -21,6 +21,7 @@ from tests.bench import (
     million,
     models,
     opinions,
+    opinions_size,
     recovery,
     report,
     start,
@@ -60,6 +61,7 @@ ONLY_IF_NAMED = {
     "huge": huge.run,
     "change": change.run,
     "opinions": opinions.run,
+    "opinions_size": opinions_size.run,
     "looks": looks.run,
     "choosing": choosing.run,
 }
