@@ -14,7 +14,8 @@ from worker.core.posterior.hypothetical import labelled, with_prior
 from worker.core.posterior.metrics import ACCURACY, Errors, Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.rates import draw_cells
-from worker.core.prior.empirical import fit, prior_of, shared_of
+from worker.core.prior.empirical import prior_of, shared_of
+from worker.core.prior.fitting import fit
 from worker.core.prior.hyperparameters import Fit, Scores, unfitted
 from worker.core.questions.comparison import lookahead
 from worker.core.questions.question import Question, StopRule

@@ -16,7 +16,7 @@ from scipy import special
 
 from tests.bench.oracle import Floats, Ints
 from worker.assessment.believing import scores
-from worker.core.prior.empirical import fit
+from worker.core.prior.fitting import fit
 from worker.core.prior.hyperparameters import WEAK, closeness, rate_of
 from worker.core.strategies.ours import EVEN, FEW
 from worker.pool import Pool

@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from worker.core.posterior.completing import completions
-from worker.core.prior.empirical import plausible, prior_of
+from worker.core.prior.empirical import prior_of
+from worker.core.prior.fitting import plausible
 from worker.core.prior.hyperparameters import WEAK, Covariate, Fit, Hyperparameters, Scores
 
 GROUP, SIZE = np.array([0, 0, 0, 1, 1]), np.array([30, 12, 9, 40, 15])

@@ -8,7 +8,7 @@ from scipy import optimize
 
 from tests.core.drawn_labels import TRUTHS, labels_of, pool, standardised
 from worker.core.prior.continuing import fit_continued, log_evidence
-from worker.core.prior.empirical import fit, fit_to, loss
+from worker.core.prior.fitting import fit, fit_to, loss
 from worker.core.prior.likelihood import evidence
 
 

@@ -18,15 +18,8 @@ from tests.core.drawn_labels import (
     standardised,
     with_more,
 )
-from worker.core.prior.empirical import (
-    GRID,
-    MIXTURE,
-    fit,
-    fit_to,
-    loss,
-    prior_of,
-    shared_of,
-)
+from worker.core.prior.empirical import GRID, MIXTURE, prior_of, shared_of
+from worker.core.prior.fitting import fit, fit_to, loss
 from worker.core.prior.hyperparameters import WEAK, Covariate, Hyperparameters, Scores, unfitted
 from worker.core.prior.likelihood import evidence, log_likelihood
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from tests.core.drawn_labels import TRUTHS, labels_of, pool, standardised
-from worker.core.prior.empirical import fit, loss, prior_of
+from worker.core.prior.empirical import prior_of
+from worker.core.prior.fitting import fit, loss
 from worker.core.prior.hyperparameters import Covariate, Scores
 from worker.core.prior.likelihood import evidence
 

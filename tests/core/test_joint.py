@@ -13,7 +13,8 @@ from worker.core.posterior.metrics import Errors, Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.summary import draws, marginals, mean, variance
 from worker.core.prior.copula import Given, joined, points, spread_evenly
-from worker.core.prior.empirical import fit, loss, prior_of, shared_of
+from worker.core.prior.empirical import prior_of, shared_of
+from worker.core.prior.fitting import fit, loss
 from worker.core.prior.hyperparameters import WEAK, Hyperparameters, Scores
 from worker.core.prior.likelihood import evidence
 from worker.core.prior.shared import N_POINTS

@@ -19,7 +19,8 @@ from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.drawing import draw
 from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.joint import joint_loadings
-from worker.core.prior.empirical import fit, prior_of, shared_of
+from worker.core.prior.empirical import prior_of, shared_of
+from worker.core.prior.fitting import fit
 from worker.core.prior.hyperparameters import Scores
 from worker.core.questions.question import Question, StopRule
 from worker.core.questions.ranking import ranking, set_confidence

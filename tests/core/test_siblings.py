@@ -6,7 +6,8 @@ from scipy import special
 
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.summary import mean
-from worker.core.prior.empirical import fit, prior_of
+from worker.core.prior.empirical import prior_of
+from worker.core.prior.fitting import fit
 from worker.core.prior.hyperparameters import Hyperparameters, Scores
 from worker.core.prior.siblings import levels
 

@@ -10,7 +10,8 @@ from worker.core.posterior.belief import Belief
 from worker.core.posterior.hypothetical import labelled, with_pending, with_prior
 from worker.core.posterior.metrics import ACCURACY, Errors, Metric
 from worker.core.posterior.moments import moments
-from worker.core.prior.empirical import fit, prior_of, shared_of
+from worker.core.prior.empirical import prior_of, shared_of
+from worker.core.prior.fitting import fit
 from worker.core.prior.hyperparameters import Covariate, Hyperparameters
 from worker.core.prior.shared import with_fixed
 

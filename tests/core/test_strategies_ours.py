@@ -10,7 +10,8 @@ from tests.core.scored import beliefs, made
 from worker.core.posterior.belief import Belief, group_share, unlabelled
 from worker.core.posterior.metrics import Metric
 from worker.core.posterior.moments import moments
-from worker.core.prior.empirical import fit, prior_of, shared_of
+from worker.core.prior.empirical import prior_of, shared_of
+from worker.core.prior.fitting import fit
 from worker.core.prior.hyperparameters import Scores, unfitted
 from worker.core.prior.likelihood import MIXTURE
 from worker.core.questions.question import Question

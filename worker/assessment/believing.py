@@ -14,7 +14,7 @@ from worker.core.posterior.calibration_prior import shared_prior, with_calibrate
 from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.metrics import Errors
-from worker.core.prior import empirical, priors, siblings
+from worker.core.prior import empirical, fitting, priors, siblings
 from worker.core.prior.hyperparameters import (
     Covariate,
     Fit,
@@ -83,7 +83,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     found: tuple[Fit, Any, Any] | None = _fits.get(key)
     if found is None:
         right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
-        rates = empirical.fit(right, wrong, pool.cell_group, scores(pool))
+        rates = fitting.fit(right, wrong, pool.cell_group, scores(pool))
         kinds = None
         if meaning.n_kinds and early[:, 1:].any():
             kinds = learnt_errors(early, meaning)
@@ -149,11 +149,14 @@ def scores(pool: Pool) -> Scores:
     more = tuple(Covariate(x, *_OPINION, is_heavy=True) for one in pool.opinions for x in one.x)
     if pool.all_sure is not None:
         more = (*more, Covariate(pool.all_sure, *_ALL_SURE))
+    apart = (pool.cell_size, pool.cell_group) if more else (None, None)
     if not pool.has_scores:
-        return Scores(np.full(pool.n_cells, _WITHOUT_SCORES), np.zeros(pool.n_cells), more)
+        flat = np.full(pool.n_cells, _WITHOUT_SCORES)
+        return Scores(flat, np.zeros(pool.n_cells), more, *apart)
     filled = pool.group_size > 0
     centre = np.average(pool.group_mean_logit[filled], weights=pool.group_size[filled])
-    return Scores(pool.cell_mean_logit, (pool.group_mean_logit - centre)[pool.cell_group], more)
+    above = (pool.group_mean_logit - centre)[pool.cell_group]
+    return Scores(pool.cell_mean_logit, above, more, *apart)
 
 
 def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:

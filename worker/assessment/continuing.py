@@ -23,7 +23,7 @@ from worker.core.drift.history import (
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.hypothetical import with_prior, with_tally
-from worker.core.prior import empirical
+from worker.core.prior import fitting
 from worker.core.prior.continuing import fit_continued, log_evidence
 from worker.core.prior.hyperparameters import Fit
 from worker.core.prior.shared import with_fixed
@@ -159,9 +159,9 @@ def _plausible(plain: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> li
     if meaning.metric.pooled:
         return [with_prior(plain, *believing.shared_rates(pool, labels))]
     told, counts = scores(pool), _right_or_wrong(labels)
-    found = empirical.fit(counts[:, 0], counts[:, 1], pool.cell_group, told)
+    found = fitting.fit(counts[:, 0], counts[:, 1], pool.cell_group, told)
     best = with_prior(plain, *believing.prior_for(meaning, pool, found.mode, found.covariance))
-    drawn = empirical.plausible(found, _N_PLAUSIBLE)
+    drawn = fitting.plausible(found, _N_PLAUSIBLE)
     priors = [believing.prior_for(meaning, pool, h) for h in drawn]
     return [best, *(with_prior(plain, *prior) for prior in priors)]
 

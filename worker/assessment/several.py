@@ -15,7 +15,7 @@ from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.hypothetical import with_counts, with_prior
 from worker.core.posterior.pooling import pooled
 from worker.core.posterior.views import View
-from worker.core.prior import empirical
+from worker.core.prior import empirical, fitting
 from worker.core.prior.hyperparameters import Scores
 from worker.core.questions.question import Question
 from worker.core.strategies import STRATEGIES, Choice, NothingLeft, Strategy
@@ -181,7 +181,7 @@ def side_by_side(parts: tuple[Belief, ...], n_labels: int) -> Belief:
 
 
 def _fitted(part: Belief, early: Ints, scores: Scores) -> Belief:
-    rates = empirical.fit(early[:, 0], early[:, 1], part.group, scores)
+    rates = fitting.fit(early[:, 0], early[:, 1], part.group, scores)
     prior = empirical.prior_of(rates.mode, scores, rates.covariance)
     shared = empirical.shared_of(rates, scores, part.size, part.group, part.n_groups)
     return with_prior(part, *prior, shared=shared)

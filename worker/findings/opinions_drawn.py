@@ -14,7 +14,7 @@ from worker.assessment.believing import scores
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.completing import completions
 from worker.core.posterior.counts import BoundedCache
-from worker.core.prior import empirical
+from worker.core.prior import fitting
 from worker.core.prior.hyperparameters import WEAK, Fit
 from worker.findings.evidence import tells_whole
 from worker.findings.opinions_strata import (
@@ -82,7 +82,7 @@ def fitted(pool: Pool, labels: Labels) -> Fit:
     key = pool.hash, labels.right.tobytes(), labels.wrong.tobytes()
     fit: Fit | None = _fits.get(key)
     if fit is None:
-        fit = empirical.fit(*labels, pool.cell_group, scores(pool))
+        fit = fitting.fit(*labels, pool.cell_group, scores(pool))
         _fits.put(key, fit, fit.covariance.size + labels.right.size)
     return fit
 

@@ -14,7 +14,7 @@ from worker.assessment.believing import prior_for, scores
 from worker.core.posterior.belief import Belief, group_share
 from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.moments import moments
-from worker.core.prior.empirical import fit, loss
+from worker.core.prior.fitting import fit, loss
 from worker.core.prior.hyperparameters import WEAK, Hyperparameters
 from worker.core.prior.likelihood import evidence
 from worker.findings.evidence import overall

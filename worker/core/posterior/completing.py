@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.prior.empirical import plausible, prior_of
+from worker.core.prior.empirical import prior_of
+from worker.core.prior.fitting import plausible
 from worker.core.prior.hyperparameters import Fit, Scores
 
 Floats = NDArray[np.float64]
@@ -35,7 +36,7 @@ def completions(
 ) -> Iterator[Ints]:
     """Yield (n, C) right answers once all items are labelled, some draws at a time.
 
-    Each block is of one plausible set of hyperparameters (`empirical.plausible`): given it every
+    Each block is of one plausible set of hyperparameters (`fitting.plausible`): given it every
     group draws its component by its own labels, a cell its rate, and the items without a label
     their outcomes.
 

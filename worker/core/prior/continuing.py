@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.prior.empirical import fit_to
+from worker.core.prior.fitting import fit_to
 from worker.core.prior.hyperparameters import Fit, Hyperparameters, Scores
 from worker.core.prior.likelihood import Evidence, evidence
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.prior.copula import points
 from worker.core.prior.hyperparameters import (
     LEAST_RATE,
     Fit,
@@ -19,9 +18,8 @@ from worker.core.prior.hyperparameters import (
     curve_places,
     moves,
     rate_of,
-    unfitted,
 )
-from worker.core.prior.likelihood import GRID, MIXTURE, Evidence, evidence, log_likelihood
+from worker.core.prior.likelihood import GRID, MIXTURE
 from worker.core.prior.shared import Shared, Slopes
 
 Floats = NDArray[np.float64]
@@ -29,13 +27,6 @@ Floats = NDArray[np.float64]
 _POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
 _S, _TAU, _LAPSE = 3, 4, 5  # their places among the hyperparameters
 _OF_SCALE = 0.16  # variance of the log of a Student's t's random scale, 4 degrees of freedom
-# Standard deviations: no fit ends there, but a step of the search may. Of a Cauchy prior, scales:
-# where a covariate tells right from wrong in all cells, its weight is some 20 of them.
-_FAR, _FAR_HEAVY = 8.0, 60.0
-_MOST_STEPS = 100
-_LONGEST = 1.0  # of these steps, in standard deviations of the weak priors
-_LEAST_CURVATURE = 0.1
-_SETTLED = 1e-4  # twice what the last step gains: a hundredth of a standard deviation, squared
 
 
 def prior_of(
@@ -52,20 +43,27 @@ def prior_of(
             shifted, in logits, and what is left of its variance (`worker.core.prior.siblings`).
 
     What is not known of them widens the prior of every group: the variance of a cell's curve adds
-    to the group effect's, and the lapse, 1 / s and tau^2 take their means under log-normals. What
-    of that is the same for all groups, says `shared_of`.
+    to the group effect's (where cells are told apart, `Scores.size`, that of the group's mean curve
+    does, and a cell's difference from it makes the cell weaker: a Beta with the variance of both on
+    the scale of rates, 1 / s + m (1 - m) variance). The lapse, 1 / s and tau^2 take their means
+    under log-normals. What of that is the same for all groups, says `shared_of`.
     """
     x, n = scores.x, len(scores.weak)
     covariance = np.zeros((n, n)) if covariance is None else covariance
     at = curve_places(len(x))
-    of_curve = np.einsum("ic,ij,jc->c", x, covariance[np.ix_(at, at)], x)
+    common = _common_to_group(h, scores)
+    of_curve = _variance(common, covariance[np.ix_(at, at)])
     of_s, _, of_lapse = np.diag(covariance)[3:6]
     shift, left = (0.0, 1.0) if level is None else (level[0][:, None], level[1])
     tau = _sd_of_effect(h, covariance, np.maximum(of_curve, 0.0), left)
     lapse = np.exp(h.log_lapse + of_lapse / 2)
     centre = h.curve(x)[:, None]
     mu = rate_of(special.expit(centre + shift + tau[:, None] * GRID), lapse)
-    s = np.exp(h.log_s - of_s / 2) * closeness(rate_of(special.expit(centre), lapse))
+    m = rate_of(special.expit(centre), lapse)
+    s = np.exp(h.log_s - of_s / 2) * closeness(m)
+    if scores.size is not None:
+        apart = _variance(x - common, covariance[np.ix_(at, at)])[:, None]
+        s = 1 / (1 / s + m * (1 - m) * np.maximum(apart, 0.0))
     return s * mu, s * (1 - mu), MIXTURE
 
 
@@ -96,7 +94,7 @@ def shared_of(
     at = [*curve_places(len(x)), _TAU]
     spread, axes = np.linalg.eigh(fit.covariance[np.ix_(at, at)])
     root = axes * np.sqrt(np.maximum(spread, 0.0))  # (4 + K, 4 + K)
-    along = root[:-1].T @ x  # (4 + K, C) logits
+    along = root[:-1].T @ _common_to_group(h, scores)  # (4 + K, C) logits
     left = 1.0 if level is None else level[1]
     sd = _sd_of_effect(h, fit.covariance, (along**2).sum(axis=0), left)
     middle = special.expit(h.curve(x))
@@ -131,119 +129,31 @@ def _slopes_of(fit: Fit, scores: Scores, level: tuple[Floats, Floats] | None) ->
     )  # fmt: skip
 
 
+def _common_to_group(h: Hyperparameters, scores: Scores) -> Floats:
+    """(3 + K, C) covariates, each group's mean of them where groups are told apart from cells.
+
+    Weighed by how far the group's accuracy moves with each cell's curve.
+    """
+    if scores.size is None or scores.place is None:
+        return scores.x
+    middle = special.expit(h.curve(scores.x))
+    weight = scores.size * np.maximum(middle * (1 - middle), LEAST_RATE)
+    n_groups = int(scores.place[-1]) + 1
+    whole = np.maximum(np.bincount(scores.place, weight, n_groups), 1e-300)
+    sums = [np.bincount(scores.place, weight * row, n_groups) for row in scores.x]
+    means: Floats = (np.stack(sums) / whole)[:, scores.place]
+    return means
+
+
+def _variance(x: Floats, covariance: Floats) -> Floats:
+    """(C,) of weighted sums of x (n, C), if the weights have this covariance."""
+    found: Floats = np.einsum("ic,ij,jc->c", x, covariance, x)
+    return found
+
+
 def _sd_of_effect(
     h: Hyperparameters, covariance: Floats, of_curve: Floats, left: Floats | float
 ) -> Floats:
     """(C,) standard deviation of curve and group effect together, in logits."""
     sd: Floats = np.sqrt(left * np.exp(2 * (h.log_tau + covariance[_TAU, _TAU])) + of_curve)
     return sd
-
-
-def loss(z: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
-    """Minus the log of the hyperparameters' marginal posterior density, with slope and curvature.
-
-    Args:
-        z: (6 + K,) the hyperparameters, in their order, in standard deviations of their weak prior
-            from its mean: so all of them are of one size, which the fit needs.
-
-    Returns:
-        The value, (6 + K,) and (6 + K, 6 + K).
-    """
-    mean, scale = seen.weak.T
-    value, slope, bent = log_likelihood(mean + scale * z, seen)
-    least, up, curved = _prior(z, seen.heavy)
-    return least - value, up - slope * scale, np.diag(curved) - scale[:, None] * bent * scale
-
-
-def _prior(z: Floats, heavy: NDArray[np.bool_]) -> tuple[float, Floats, Floats]:
-    """Minus the log of the weak priors' density, up to a constant; its slopes and curvatures.
-
-    Of a Cauchy density the curvature is that of the normal one which it is at that place, if it is
-    taken for a mixture of normal ones: it is positive far out, too.
-    """
-    if not heavy.any():
-        return 0.5 * float(z @ z), z, np.ones(z.size)
-    curved = np.where(heavy, 2 / (1 + z**2), 1.0)
-    value = np.where(heavy, np.log1p(z**2), z**2 / 2).sum()
-    return float(value), curved * z, curved
-
-
-def fit(
-    right: NDArray[np.int64], wrong: NDArray[np.int64], group: NDArray[np.int64], scores: Scores
-) -> Fit:
-    """The hyperparameters of largest marginal posterior density, given the labels of all groups.
-
-    Args:
-        right, wrong: (C,) labelled items. group: (C,) ascending.
-
-    Source:
-        Empirical Bayes by the beta-binomial marginal likelihood; the group effect is integrated
-        over its components.
-    """
-    return fit_to(evidence(right, wrong, group, scores))[0]
-
-
-def plausible(found: Fit, n: int) -> list[Hyperparameters]:
-    """Hyperparameters spread as their posterior is (Laplace's approximation), by `copula.points`.
-
-    Args:
-        n: how many; even, at least twice as many as there are numbers in each.
-    """
-    values, axes = np.linalg.eigh(found.covariance)
-    away = points(values.size, n) @ (axes * np.sqrt(np.maximum(values, 0.0))).T
-    return [Hyperparameters.of(h) for h in found.mode.numbers + away]
-
-
-def fit_to(seen: Evidence) -> tuple[Fit, float]:
-    """`fit`, and the logarithm of the labels' marginal likelihood (Laplace)."""
-    if not seen.begin.size:
-        return unfitted(seen.weak), 0.0
-    z, least, curvature = _least(seen)
-    values, axes = np.linalg.eigh(curvature)
-    # The weak priors alone curve it by 1 in every direction, heavy ones far out by less; where the
-    # likelihood curves the other way, as it may far from its own peak, they are what is left.
-    least_curved = min(1.0, _prior(z, seen.heavy)[2].min())
-    covariance = (axes / np.maximum(values, least_curved)) @ axes.T
-    told = float(np.linalg.slogdet(covariance)[1]) / 2 - least
-    mean, scale = seen.weak.T
-    mode = Hyperparameters.of(mean + scale * z)
-    return Fit(mode, scale[:, None] * covariance * scale), told
-
-
-def _least(seen: Evidence) -> tuple[Floats, float, Floats]:
-    """The minimum of `loss` that lies downhill of the weak priors' means, its value and curvature.
-
-    The likelihood may have several peaks: to which of them it goes is decided here. By Newton's
-    steps, downhill also where the loss curves the other way, shortened until it is lower there. The
-    last is of a hundredth of a standard deviation at most, and leaves about its square.
-    """
-    z = np.zeros(len(seen.weak))
-    far = np.where(seen.heavy, _FAR_HEAVY, _FAR)
-    value, slope, curvature = loss(z, seen)
-    for _ in range(_MOST_STEPS):
-        values, axes = np.linalg.eigh(curvature)
-        step = -axes @ ((axes.T @ slope) / np.maximum(np.abs(values), _LEAST_CURVATURE))
-        if (gain := -slope @ step) < _SETTLED:
-            return np.clip(z + step, -far, far), value - gain / 2, curvature
-        step *= min(1.0, _LONGEST / np.abs(step).max())
-        found = loss(there := np.clip(z + step, -far, far), seen)
-        while found[0] > value and np.abs(step).max() > _SETTLED:
-            step *= _lowest_between(value, slope @ step, found[0], found[1] @ step)
-            found = loss(there := np.clip(z + step, -far, far), seen)
-        z, (value, slope, curvature) = there, found
-    return z, value, curvature
-
-
-def _lowest_between(value: float, slope: float, there: float, slope_there: float) -> float:
-    """Where a cubic is lowest that has these values and slopes at 0 and 1; in [.1, .5].
-
-    Source:
-        Nocedal & Wright, "Numerical Optimization" (2006), equation 3.59, and its bounds.
-
-    >>> round(_lowest_between(0.09, -0.6, 0.49, 1.4), 6)  # of (t - 0.3)^2
-    0.3
-    """
-    bent = slope + slope_there + 3 * (value - there)
-    root = np.sqrt(max(bent**2 - slope * slope_there, 0.0))
-    lowest = 1 - (slope_there + root - bent) / (slope_there - slope + 2 * root)
-    return float(np.clip(lowest, 0.1, 0.5))

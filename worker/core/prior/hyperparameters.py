@@ -31,11 +31,16 @@ class Scores:
 
     cell: (C,) mean logit score of each cell's items. group: (C,) mean logit score of the items of
     its group, less that of the pool. Both 0 where there are no scores. more: K further covariates.
+    size, place: (C,) items, and index of its group, ascending; where they are given, what is
+    uncertain of the curve is told apart: what moves a group, and what moves its cells against each
+    other, as further covariates do (`empirical.prior_of`). None: all of it moves a group.
     """
 
     cell: Floats
     group: Floats
     more: tuple[Covariate, ...] = ()
+    size: NDArray[np.int64] | None = None
+    place: NDArray[np.int64] | None = None
 
     @property
     def x(self) -> Floats:
