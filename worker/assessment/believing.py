@@ -35,13 +35,11 @@ Ints = NDArray[np.int64]
 _WITHOUT_SCORES = 2.0
 # What an opinion says of a cell's accuracy, by its own standard deviation: nothing is believed of
 # it before there are labels. In fits to all labels of twelve pairs of published models the weights
-# were .7 to 1.7; most things that are known of items tell less, and some nearly all.
+# were .7 to 1.7; most things that are known of items tell less, and some nearly all. The scale is
+# this over the number of terms: so seven that tell nothing together have as little to say as one.
 # Source: Gelman, Jakulin, Pittau & Su, "A weakly informative default prior distribution for
 # logistic and other regression models" (2008): Cauchy, of scale 1.25 on this axis.
-_OPINION = (0.0, 1.0)
-# And what they and the score say together (`worker.pool.opinions.all_sure`): errors among the items
-# that all are sure of are so few that labels hardly tell, so its prior is wide.
-_ALL_SURE = (0.0, 1.0)
+_OPINIONS = 1.0
 # A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
 _fits = BoundedCache(1 << 22)
 
@@ -146,9 +144,10 @@ def scores(pool: Pool) -> Scores:
 
     The scores of all are the same if the classifier gives none.
     """
-    more = tuple(Covariate(x, *_OPINION, is_heavy=True) for one in pool.opinions for x in one.x)
-    if pool.all_sure is not None:
-        more = (*more, Covariate(pool.all_sure, *_ALL_SURE))
+    told = [x for one in pool.opinions for x in one.x]
+    scale = _OPINIONS / max(1, len(told))
+    told += [] if pool.all_sure is None else [pool.all_sure]
+    more = tuple(Covariate(x, 0.0, scale, is_heavy=True) for x in told)
     apart = (pool.cell_size, pool.cell_group) if more else (None, None)
     if not pool.has_scores:
         flat = np.full(pool.n_cells, _WITHOUT_SCORES)

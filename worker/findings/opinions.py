@@ -25,7 +25,7 @@ from worker.pool.opinions import SAYS_NOTHING, Told
 EVERY, ALL_SURE = "score and opinions", "all are sure"
 LEAST_LABELS = 50  # before, what the opinions were worth is the prior's word
 LEAST_OF_A_SIDE = 5  # labels where an opinion agrees, and where it does not
-_TOLD = 100  # labels after which an opinion may be taken for the truth itself
+_TOLD = 40  # labels after which an opinion may be taken for the truth itself: such ones end soon
 _MOST_AGAINST = 0.02
 _NORMAL = 1.96
 _TRIFLE = 0.02  # of accuracy: an opinion that tells nothing is by so little off to one side
@@ -40,7 +40,9 @@ def opinions_of(work: Assessment, belief: Belief) -> Opinions | None:
     pool = work.pool
     if not pool.opinions:
         return None
-    n_labels, labels = work.spent(belief), labels_of(pool, belief)
+    n_labels, labels, is_whole = (
+        work.spent(belief), labels_of(pool, belief), tells_whole(work, belief)
+    )  # fmt: skip
     fit = fitted(pool, labels) if n_labels >= LEAST_LABELS else None
     both = [sides_of(told, pool) for told in pool.opinions]
     drawn = None
@@ -51,7 +53,7 @@ def opinions_of(work: Assessment, belief: Belief) -> Opinions | None:
     of = []
     for told, sides in zip(pool.opinions, both, strict=True):
         shown = tuple(
-            _side(where, side, pool, labels, next(accuracy, None))
+            _side(where, side, pool, labels, next(accuracy, None) if is_whole else None)
             for where, side in zip(WHERE, sides, strict=False)
         )
         warning = _truth_told(told, pool, labels)
@@ -60,8 +62,7 @@ def opinions_of(work: Assessment, belief: Belief) -> Opinions | None:
         if not warning and (is_against or (less is not None and less.high < -_TRIFLE)):
             warning = misleading_text(told.name, told.kind)
         agrees = _share(told, pool)
-        is_whole = tells_whole(work, belief)
-        text = worth_text(told.name, agrees, told.n_missing, shown, is_whole=is_whole)
+        text = worth_text(told.name, agrees, told.n_missing, shown)
         of.append(Worth(told.name, told.kind, told.n_missing, agrees, shown, text, warning))
     ratio = None if drawn is None else drawn.ratio
     n_items = pool.n_items if belief.population == "finite" else np.inf
@@ -77,7 +78,9 @@ def opinions_of(work: Assessment, belief: Belief) -> Opinions | None:
 
 
 def _share(told: Told, pool: Pool) -> float | None:
-    return None if told.agreed is None else round(float(told.agreed.sum()) / pool.n_items, 6)
+    if told.agreed is None:
+        return None
+    return round(float(told.agreed.sum()) / (pool.n_items - told.n_missing), 6)
 
 
 def _is_labelled(side: NDArray[np.bool_], pool: Pool, labels: Labels) -> bool:
@@ -99,7 +102,8 @@ def _side(
     where: str, side: NDArray[np.bool_], pool: Pool, labels: Labels, accuracy: Estimate | None
 ) -> Side:
     labelled = labels.all[side].sum()
-    return Side(where, int(pool.cell_size[side].sum()), int(labelled), accuracy)
+    right = int(labels.right[side].sum())
+    return Side(where, int(pool.cell_size[side].sum()), int(labelled), right, accuracy)
 
 
 def _weights(pool: Pool, fit: Fit) -> list[Weight]:

@@ -19,12 +19,15 @@ class Estimate:
 class Side:
     """The items of some strata, and the classifier's accuracy there.
 
-    where: it agrees, or it does not. accuracy: None where labels are too few, or no items.
+    where: it agrees, or it does not. labelled, right: labels, and how many of them found the
+    classifier right. accuracy: of its items; None where labels are too few, there are no items, or
+    labels lie where a decision is open.
     """
 
     where: str
     items: int
     labelled: int
+    right: int
     accuracy: Estimate | None
 
 
@@ -32,7 +35,7 @@ class Side:
 class Worth:
     """One opinion.
 
-    silent: items of which it says nothing. agrees: on which share of the pool's items. sides: the
+    silent: items of which it says nothing. agrees: on which share of the others. sides: the
     strata in which it agrees on at least half of the items, and the others on which it says
     something. None and empty of what is no classifier.
     """

@@ -11,19 +11,21 @@ WHERE = ("it agrees", "it does not")
 TOO_FEW = "There are too few labels yet to tell what that is worth."
 
 
-def worth_text(
-    name: str, agrees: float | None, silent: int, sides: Sequence[Side], *, is_whole: bool
-) -> str:
+def worth_text(name: str, agrees: float | None, silent: int, sides: Sequence[Side]) -> str:
     """One opinion in a sentence; empty where there is nothing to say.
 
     Args:
-        agrees, silent, sides: as of `Worth`. is_whole: accuracies are of all items alike.
+        agrees, silent, sides: as of `Worth`.
     """
     nothing = f"says nothing of {counted(silent, 'item')}" if silent else ""
     if agrees is None:
         return f"The opinion {name} {nothing}." if nothing else ""
-    text = f"The opinion {name} agrees on {share(agrees)} of the items"
-    text += f" and {nothing}" if nothing else ""
+    text = f"The opinion {name} "
+    text += (
+        f"{nothing} and agrees on {share(agrees)} of the others"
+        if nothing
+        else (f"agrees on {share(agrees)} of the items")
+    )
     told = [
         f"{before} {_share_text(side.accuracy)}"
         for before, side in zip(
@@ -31,8 +33,13 @@ def worth_text(
         )
         if side.accuracy is not None
     ]
-    if told and not is_whole:
-        told.append("groups counted by their labels")
+    if not told and sides and all(side.labelled for side in sides):
+        agreed, other = sides
+        told = [
+            f"of {counted(agreed.labelled, 'label')} where it does {agreed.right:,} found the "
+            f"classifier right",
+            f"of {other.labelled:,} where it does not {other.right:,}",
+        ]
     return "; ".join([text, *([", ".join(told)] if told else [])]) + "."
 
 

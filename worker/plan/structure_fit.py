@@ -48,7 +48,8 @@ def _mistakes_of_opinions(
             prior.kind != "empirical"
         ),
     }
-    return [("pool.opinions", f"{why}; leave them out") for why, is_so in whys.items() if is_so]
+    found = [("pool.opinions", f"{why}; leave them out") for why, is_so in whys.items() if is_so]
+    return found[:1]  # of several models the prior is another one, which nobody wrote
 
 
 def may_drop(pool: PoolPlan, question: QuestionPlan, has_models: bool) -> bool:

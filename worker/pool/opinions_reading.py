@@ -103,7 +103,7 @@ def _of_right(table: Columns, plan: OpinionPlan) -> Opinion:
     is_other = np.array([word not in (*YES, *NO) for word in words] + [False])
     at = pc.fill_null(encoded.indices, len(words)).to_numpy(zero_copy_only=False)
     if is_other.any():
-        first = f" (first: {words[int(is_other.argmax())]!r})"
+        first = f" (first: {words[int(at[is_other[at]][0])]!r})"
         text = f"the opinion {plan.name} (column {plan.right}) is no probability, yes or no"
         table.faults.add(is_other[at], text, first)
     of_word = np.array([*(1.0 if word in YES else -1.0 for word in words), np.nan])
