@@ -133,6 +133,8 @@ def _accuracy(draws: Floats) -> Estimate | None:
     """None of no items."""
     if np.isnan(draws[0]):
         return None
+    if not np.ptp(draws):
+        return Estimate(*[round(float(draws[0]), 6)] * 3)
     low, high = special.expit(_wider(special.logit(np.clip(draws, _INSIDE, 1 - _INSIDE))))
     return Estimate(*(round(float(x), 6) for x in (draws.mean(), low, high)))
 

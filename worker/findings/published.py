@@ -197,7 +197,7 @@ EXACT: tuple[tuple[str, str], ...] = (
     ("report notebook", "groups[].share"),
     ("decision report status", "models.agreed"),
     ("decision report status", "opinions.of[].{silent,agrees}"),
-    ("decision report status", "opinions.of[].sides[].{items,labelled}"),
+    ("decision report status", "opinions.of[].sides[].{items,labelled,right}"),
     ("decision report status", "models.differences[].{size,disagreed,labelled}"),
     ("decision report status", "models.differences[].{first_right,second_right}"),
     ("decision report status", "models.groups[].{size,labelled,right}"),
