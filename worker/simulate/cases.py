@@ -102,6 +102,10 @@ def prepare(path: Path, pools: Path, asked: Asked) -> list[Case]:
     if plan.question.task == "evaluate":
         text = "question.task: came evaluate, but `assay simulate` replays one true class an item"
         raise PlanError([f"{text}; it knows identify, estimate and compare"], str(path))
+    for opinion in plan.pool.opinions or ():
+        if opinion.predictions is None and asked.truth in opinion.columns:
+            text = f"pool.opinions: {opinion.name} says what is true (column {asked.truth}), which"
+            raise PlanError([f"{text} labels are to tell; leave it out"], str(path))
     cases = []
     for own in _with_priors(plan, path, asked):
         strategies = asked.strategies or (plan.strategy,)

@@ -188,6 +188,15 @@ def test_other_priors_than_the_empirical_one_go_without_opinions(tmp_path):
     assert ["opinions" in pool for pool in pools] == [False, True]
 
 
+def test_the_truth_is_no_opinion_in_a_simulation(tmp_path):
+    path = write_plan(tmp_path, prior="{}")
+    opinions = "opinions: [{name: where, category: region}], "
+    text = path.read_text(encoding="utf-8").replace("pool: {", f"pool: {{{opinions}")
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(PlanError, match=r"where says what is true \(column region\)"):
+        prepare(path, tmp_path / "pools", Asked("region"))
+
+
 def test_a_strategy_that_does_not_go_with_the_plan_is_refused_before_any_run(tmp_path):
     write_models(tmp_path, {"old": 0.6, "new": 0.85}, n=60)
     path = tmp_path / "plan.yaml"
