@@ -209,7 +209,14 @@ WAYS = (
         has_scores=False,
     ),
     Way("identify, opinions", {"question": IDENTIFY}, _OPINED, has_opinions=True),
-    Way("estimate, opinions", {"question": ESTIMATE, "stop": RMSE}, _OPINED, has_opinions=True),
+    # Without the truth as an opinion: no error is left where it agrees, and no equal-tailed interval
+    # of the whole pool reaches that end.
+    Way(
+        "estimate, opinions",
+        {"question": ESTIMATE, "stop": RMSE},
+        _OPINED[:-1],
+        has_opinions=True,
+    ),
     Way(
         "estimate, opinions, no scores",
         {"question": ESTIMATE, "stop": RMSE},
