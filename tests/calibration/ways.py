@@ -209,7 +209,7 @@ WAYS = (
         has_scores=False,
     ),
     Way("identify, opinions", {"question": IDENTIFY}, _OPINED, has_opinions=True),
-    # Without the truth as an opinion: no error is left where it agrees, and no equal-tailed interval
+    # Not of the truth as an opinion: no error is left where it agrees, and no equal-tailed interval
     # of the whole pool reaches that end.
     Way(
         "estimate, opinions",
