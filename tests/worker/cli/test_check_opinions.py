@@ -25,6 +25,12 @@ question: {task: identify}
 """
 
 
+def taken_for_right() -> float:
+    """The share of the items that the judge speaks of for which it says more than one half."""
+    said = [float(of) for of in animals()["judge_p"][2:]]
+    return sum(of > 0.5 for of in said) / len(said)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     table = animals() | {"n_words": [7] * N}
@@ -43,10 +49,12 @@ def test_check_says_what_each_opinion_is_for_and_what_is_missing(assay, folder):
     said = assay("check", "plan.yaml").stdout
 
     lines = [line for line in said.splitlines() if line.startswith("Opinion ")]
+    so = 100 * taken_for_right()
     assert lines[:4] == [
         f"Opinion old: another classifier's class and score; agrees on {share:.1f}% of the items; "
         "says nothing of 12.",
-        "Opinion judge: how likely the prediction is right; says nothing of 2.",
+        f"Opinion judge: how likely the prediction is right; more so than not on {so:.1f}% of the "
+        "items; says nothing of 2.",
         "Opinion words: a number, which may go with errors; the same of all items, so it tells "
         "nothing; leave it out.",
         "Opinion source: a category of 2 values (web, mail), which may go with errors.",
@@ -67,7 +75,7 @@ def test_check_tells_scripts_the_same_of_each_opinion(assay, folder):
     old, judge, words, source, _ = value["opinions"]
     assert (old["kind"], old["missing"], old["differs"]) == ("predicted", 12, True)
     assert 0 < old["agrees"] < 1
-    assert (judge["agrees"], judge["missing"]) == (None, 2)
+    assert (judge["agrees"], judge["missing"]) == (pytest.approx(taken_for_right()), 2)
     assert not words["differs"]
     assert source["text"].startswith("source: a category of 2 values")
 
