@@ -26,6 +26,10 @@ Floats = NDArray[np.float64]
 
 _POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
 _S, _TAU, _LAPSE = 3, 4, 5  # their places among the hyperparameters
+# Weights err alike in all cells of a group, which are independent here. Without this share of what
+# moves its cells four opinions that tell nothing made groups' intervals hold in .88 of 36 runs
+# (near ties, 80 labels); with all of it labels to a decision of the sample rise from 72 to 93.
+_CELLS_TOGETHER = 0.5
 _OF_SCALE = 0.16  # variance of the log of a Student's t's random scale, 4 degrees of freedom
 
 
@@ -44,8 +48,8 @@ def prior_of(
 
     What is not known of them widens the prior of every group: the variance of a cell's curve adds
     to the group effect's (where cells are told apart, `Scores.size`, that of the group's mean curve
-    does, and a cell's difference from it makes the cell weaker: a Beta with the variance of both on
-    the scale of rates, 1 / s + m (1 - m) variance). The lapse,
+    and half of what the cell has more, and a cell's difference from the mean makes the cell weaker:
+    a Beta with the variance of both on the scale of rates, 1 / s + m (1 - m) variance). The lapse,
     1 / s and tau^2 take their means under log-normals. What of that is the same for all groups,
     says `shared_of`.
     """
@@ -54,6 +58,8 @@ def prior_of(
     at = curve_places(len(x))
     common = _common_to_group(h, scores)
     of_curve = _variance(common, covariance[np.ix_(at, at)])
+    if scores.size is not None:
+        of_curve += _CELLS_TOGETHER * (_variance(x, covariance[np.ix_(at, at)]) - of_curve)
     of_s, _, of_lapse = np.diag(covariance)[3:6]
     shift, left = (0.0, 1.0) if level is None else (level[0][:, None], level[1])
     tau = _sd_of_effect(h, covariance, np.maximum(of_curve, 0.0), left)
