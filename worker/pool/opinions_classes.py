@@ -14,7 +14,8 @@ from worker.plan.opinions_part import OpinionPlan
 from worker.pool.checks import check_probabilities
 from worker.pool.class_names import without_shared_prefix
 from worker.pool.faults import rows_told
-from worker.pool.opinions_columns import Columns, logits
+from worker.pool.means import logits
+from worker.pool.opinions_columns import Columns
 from worker.pool.predictions import Predictions
 from worker.pool.tables import Wanted, pieces
 

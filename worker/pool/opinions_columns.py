@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy import special
 
 from worker.errors import PredictionsError
 from worker.nearest import listed
@@ -19,7 +18,6 @@ from worker.plan.opinions_part import OpinionPlan
 from worker.plan.pool_part import PoolPlan
 from worker.pool.checks import check_ids, id_hashes
 from worker.pool.faults import Faults
-from worker.pool.means import LEAST_SCORE
 from worker.pool.predictions import Predictions
 from worker.pool.tables import Wanted, first_rows, pieces
 
@@ -80,12 +78,6 @@ class Columns:
         blank = pc.equal(pc.utf8_trim_whitespace(column_of_texts), "")
         filled = pc.if_else(pc.fill_null(blank, True), None, column_of_texts)
         return filled.dictionary_encode()
-
-
-def logits(share: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return the logits of probabilities (n,), as far as scores have any; NaN stays."""
-    held = np.clip(share.astype(np.float64), LEAST_SCORE, 1 - LEAST_SCORE)
-    return np.asarray(special.logit(held), dtype=np.float32)
 
 
 def is_numeric(path: Path, column: str) -> bool:

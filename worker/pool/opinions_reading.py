@@ -15,8 +15,9 @@ from worker.plan.opinions_part import OpinionPlan
 from worker.plan.pool_part import PoolPlan
 from worker.pool.class_names import class_names
 from worker.pool.faults import Faults
+from worker.pool.means import logits
 from worker.pool.opinions_classes import of_class, of_probabilities
-from worker.pool.opinions_columns import Columns, is_numeric, logits, matched
+from worker.pool.opinions_columns import Columns, is_numeric, matched
 from worker.pool.predictions import Predictions
 
 MOST_CATEGORIES = 8  # the most frequent ones; the others are taken together
