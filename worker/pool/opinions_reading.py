@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow.compute as pc
@@ -69,7 +69,25 @@ def read_opinions(pool: PoolPlan, predictions: Predictions) -> tuple[Opinion, ..
                 f"{listed(one.plan.columns, 3)}) says nothing of any item; name another column, or "
                 "leave it out"
             )
-    return found
+    if np.isnan(predictions.score[0]):
+        return found
+    by_score = np.argsort(predictions.score, kind="stable")
+    return tuple(_less_the_score(one, by_score) for one in found)
+
+
+def _less_the_score(opinion: Opinion, by_score: NDArray[np.int64]) -> Opinion:
+    """The opinion, with one value for all items if it only rises or falls with the score.
+
+    Then it tells no more than the score, whose strata and weight would be split between both.
+    """
+    if opinion.code is not None or opinion.is_missing.any():
+        return opinion
+    if opinion.said is not None and not np.all(opinion.agrees):
+        return opinion
+    steps = np.diff(opinion.value[by_score])
+    if (steps < 0).any() and (steps > 0).any():
+        return opinion
+    return replace(opinion, value=np.zeros_like(opinion.value))
 
 
 def read_opinion(pool: PoolPlan, plan: OpinionPlan, predictions: Predictions) -> Opinion:

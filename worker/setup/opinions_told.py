@@ -57,7 +57,7 @@ def _told(opinion: OpinionPlan, told: Told, n_items: int) -> OpinionTold:
     differs = any(term != SAYS_NOTHING for term in told.terms)
     said = [_what(opinion, told)]
     if not differs:
-        said.append("the same of all items, so it tells nothing; leave it out")
+        said.append("no more than the score says, or the same of all items; leave it out")
     elif agrees is not None:
         said.append(
             f"{'more so than not' if opinion.right else 'agrees'} on {share(agrees)} of the items"

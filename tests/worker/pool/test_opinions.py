@@ -152,6 +152,24 @@ def test_a_class_that_our_model_never_says_is_another_one(tmp_path: Path) -> Non
     assert not old.is_missing[3]
 
 
+@pytest.mark.parametrize("falls", [False, True])
+def test_an_opinion_that_follows_the_score_alone_leaves_strata_and_belief_as_they_are(
+    tmp_path: Path, falls: bool
+) -> None:
+    table = animals()
+    of_score = [10 - 9 * sure if falls else 2 * sure for sure in table["sure"]]
+    same = {"old_class": table["said"], "old_score": table["sure"]}
+    write(tmp_path, table | {"n_words": of_score} | same)
+    pool = opened(plan_of(tmp_path, OLD, WORDS))
+    alike, words = pool.opinions
+    write(tmp_path, table | {"n_words": [7] * N})
+
+    constant = opened(plan_of(tmp_path, WORDS))
+
+    assert (alike.terms, words.terms, pool.all_sure) == ((), (), None)
+    assert pool.cell_size.tolist() == constant.cell_size.tolist()
+
+
 def test_what_a_compiled_pool_says_of_its_opinions_is_kept(tmp_path: Path) -> None:
     table = animals() | {"n_words": [7] * N}
     write(tmp_path, table)
