@@ -32,7 +32,8 @@ class Opinion:
     value: (n,) float32: the logit of the probability that our prediction is right, or a number; of
         a category 0. NaN where it says nothing.
     agrees: (n,) whether it gives our class, or more than an even chance that we are right; False
-        where it says nothing. None if it is a number or a category.
+        where it says nothing. None if it is a number or a category, or a chance that follows the
+        score alone.
     code: (n,) of `categories`, -1 where it says nothing; None if it is no category.
     said: (n,) the class that it gives, below 0 where it gives none of ours; None if it is no
         classifier.
@@ -87,7 +88,8 @@ def _less_the_score(opinion: Opinion, by_score: NDArray[np.int64]) -> Opinion:
     steps = np.diff(opinion.value[by_score])
     if (steps < 0).any() and (steps > 0).any():
         return opinion
-    return replace(opinion, value=np.zeros_like(opinion.value))
+    agrees = None if opinion.said is None else opinion.agrees
+    return replace(opinion, value=np.zeros_like(opinion.value), agrees=agrees)
 
 
 def read_opinion(pool: PoolPlan, plan: OpinionPlan, predictions: Predictions) -> Opinion:

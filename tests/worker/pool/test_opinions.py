@@ -158,15 +158,16 @@ def test_an_opinion_that_follows_the_score_alone_leaves_strata_and_belief_as_the
 ) -> None:
     table = animals()
     of_score = [10 - 9 * sure if falls else 2 * sure for sure in table["sure"]]
-    same = {"old_class": table["said"], "old_score": table["sure"]}
+    same = {"old_class": table["said"], "old_score": table["sure"], "judge_p": table["sure"]}
     write(tmp_path, table | {"n_words": of_score} | same)
-    pool = opened(plan_of(tmp_path, OLD, WORDS))
-    alike, words = pool.opinions
+    pool = opened(plan_of(tmp_path, OLD, WORDS, JUDGE))
+    alike, words, judge = pool.opinions
     write(tmp_path, table | {"n_words": [7] * N})
 
     constant = opened(plan_of(tmp_path, WORDS))
 
-    assert (alike.terms, words.terms, pool.all_sure) == ((), (), None)
+    assert (alike.terms, words.terms, judge.terms) == ((), (), ())
+    assert pool.all_sure is None
     assert pool.cell_size.tolist() == constant.cell_size.tolist()
 
 
