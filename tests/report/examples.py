@@ -16,7 +16,7 @@ from tests.report.examples_questions import (
     estimated,
     with_opinions,
 )
-from worker.report.contents import Group, Interval, Items, Pair, Rejected, Report
+from worker.report.contents import Group, Interval, Items, Pair, Report
 from worker.report.contents_people import (
     Agreement,
     Annotator,
@@ -24,6 +24,7 @@ from worker.report.contents_people import (
     Disputed,
     Mistake,
     OwnConfusion,
+    Rejected,
 )
 from worker.report.contents_progress import Forecast, Point
 

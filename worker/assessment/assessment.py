@@ -218,7 +218,9 @@ class Assessment:
         """How many labels the assessment took: known items cost none."""
         if belief.n_labels is not None:
             return belief.n_labels
-        return int((belief.right + belief.wrong).sum()) - self.pool.n_known
+        n_labels = int((belief.right + belief.wrong).sum())
+        before = self.pool.beforehand
+        return n_labels if before is None else n_labels - int(before.sum())
 
     def choose(self, belief: Belief, left: Ints, pending: Ints, claim: int) -> Choice:
         """Choose the cell of one claim; seed, claim number, belief and queue fix the choice."""

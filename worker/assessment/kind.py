@@ -82,7 +82,7 @@ class OneModel:
 
     @property
     def beforehand(self) -> Ints | None:
-        return None if self.pool.known is None else self.pool.known.n_items
+        return self.pool.beforehand
 
     def votes(self, tally: Mapping[str, int], seed: int) -> Resolved | None:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.assessment.outcomes import Counts, Outcomes, count
+from worker.assessment.outcomes import Counts, Outcomes, begun_with, count
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.hypothetical import with_counts, with_prior
@@ -87,7 +87,11 @@ class Several:
         return None
 
     def _counts(self, tally: Mapping[str, int], before: int | None = None) -> Counts:
-        return count(tally, self.meaning, self.models.layout.size.size, before)
+        counts = count(tally, self.meaning, self.models.layout.size.size, before)
+        if self.pool.known is None:
+            return counts
+        begun = begun_with(self.pool, self.meaning)
+        return Counts(counts.all + begun.all, counts.early + begun.early, counts.stage)
 
     def believe_counts(self, counts: Counts, before: Belief | None = None) -> Belief:
         """The belief after a tally; from one before, what stays the same is not worked out anew."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from worker.cli import evaluate, life, processes, report, simulate
+from worker.cli import assess, evaluate, life, processes, report, simulate
 from worker.cli.ends import told_in
 from worker.cli.parts import JSON, PLAN, ask, context_here, note, quiet_if, show
 from worker.cli.up import up
@@ -198,6 +198,7 @@ def doctor(as_json: bool) -> None:
 for command in (
     init,
     check,
+    assess.assess,
     simulate.plan_labels,
     simulate.simulate,
     evaluate.evaluate,

@@ -9,13 +9,12 @@ from threading import Event
 
 import click
 
+from worker.cli.drafted import plan_of
 from worker.cli.ending import ended_by_signals
-from worker.cli.parts import LOGS, ask, context_here, say
+from worker.cli.parts import LOGS, context_here, say
 from worker.cli.processes import HOST, PORT, PUBLIC_URL, SECONDS
 from worker.errors import AssayError
 from worker.store.settings import read_settings
-
-PLANS = (".yaml", ".yml")
 
 
 @click.command()
@@ -75,8 +74,7 @@ def up(
 
             home = read_settings().home
             with alone(home) as is_alone:
-                if plan is not None and plan.suffix not in PLANS:
-                    plan = _drafted(plan)
+                plan = None if plan is None else plan_of(plan, "assay up", say)
                 if not is_alone:
                     _join(plan, home)
                     return
@@ -124,31 +122,6 @@ def _run(
         looks.append(News(quick, say).look)
         say("Everything is up; Ctrl-C ends it. See `assay status`.")
         keep_up(context, env, children, say, stop, home / "up.pids", looks)
-
-
-def _drafted(predictions: Path) -> Path:
-    """The plan of a predictions file: what `assay init` writes, or what it wrote earlier.
-
-    Raises:
-        AssayError: there is a plan, and it is of another file.
-    """
-    from worker.plan import load_plan
-    from worker.plan.model import as_id
-    from worker.setup.drafting import draft_plan
-
-    draft = Path(f"{as_id(predictions)}.yaml")
-    if not draft.exists():
-        draft.write_text(draft_plan(predictions, draft, say=say, ask=ask), encoding="utf-8")
-        say(f"Wrote {draft}, with a comment at every key: what is asked, and when it stops.")
-    elif load_plan(draft).pool.predictions.resolve() != predictions.resolve():
-        raise AssayError(
-            f"{draft} is there already, and is not of {predictions}. `assay up {draft}` runs it; "
-            f"`assay init {predictions} --plan other.yaml` writes one, and `assay up other.yaml` "
-            "runs that."
-        )
-    else:
-        say(f"{draft} is there already, of {predictions}.")
-    return draft
 
 
 def _join(plan: Path | None, home: Path) -> None:

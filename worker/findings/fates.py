@@ -18,7 +18,7 @@ from worker.store import State
 
 @dataclass(frozen=True, slots=True)
 class Fates:
-    """How many items of the pool are where; an item is in one place, known ones in none.
+    """How many items of the pool are where; an item is in one place, those known before in none.
 
     labelled: has a label that counts, also while it waits for more votes. queued: chosen, and
     without a label. skipped, rejected, deleted: given up, and counted as unlabelled: after so many
@@ -47,7 +47,7 @@ def fates(work: Assessment, state: State) -> Fates:
     states = Counter(u.state for u in waiting)
     withdrawn = sum(u.state == "open" and not u.open_tasks for u in waiting)
     return Fates(
-        labelled=n_labelled(state.tally),
+        labelled=n_labelled(state.tally) + (work.pool.n_known if work.pool.labelled_in else 0),
         queued=states["intended"] + states["open"] - withdrawn,
         skipped=states["skipped"],
         rejected=states["rejected"],

@@ -157,10 +157,14 @@ def _among(assessment: Assessment, among: Sequence[Shortlist]) -> str:
 
 
 def known_text(assessment: Assessment) -> str:
-    """What is made of the items that were annotated before; empty if there are none."""
+    """What is made of the items that were labelled before; empty if none is, or all are."""
     known, n = assessment.pool.known, assessment.pool.n_known
     if known is None:
         return ""
+    if known.file:
+        is_sample = known.use == "random"
+        told = "a random sample, as was said" if is_sample else "each tells of itself only"
+        return "" if n == assessment.pool.n_items else told
     own = "itself" if n == 1 else "themselves"
     how = "as drawn at random" if known.use == "random" else f"for {own} only"
     said = "was known before and counts" if n == 1 else "were known before and count"

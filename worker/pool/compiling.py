@@ -21,6 +21,7 @@ from worker.pool.files_finding import find_files, shows_paths, with_sizes
 from worker.pool.gold import read_gold
 from worker.pool.groups import cell_codes, group_codes, unit_codes
 from worker.pool.known import known_labels, places_after_known, read_known, set_apart
+from worker.pool.labels import Labels
 from worker.pool.means import mean_logits, mean_probabilities
 from worker.pool.models_cutting import Cut, cut
 from worker.pool.models_reading import read_models
@@ -41,7 +42,12 @@ from worker.pool.storing import OWN_COLUMNS, Arrays, write_pool
 from worker.pool.texts import Texts, in_order, n_blocks, room_told
 
 
-def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | None = None) -> Pool:
+def compile_pool(
+    plan: Plan,
+    folder: Path | str,
+    say: Callable[[str], None] | None = None,
+    labels: Labels | None = None,
+) -> Pool:
     """Compile the pool of a plan into `folder`, as `<hash>.arrow`, and open it.
 
     The same files, plan of the pool and seed give the same bytes. A sound compiled file that is
@@ -52,6 +58,7 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
 
     Args:
         say: is told now and then how far it is, once it takes more than two seconds.
+        labels: that the pool begins with.
 
     Raises:
         PredictionsError: the predictions, or a superclass map, cannot be used.
@@ -64,6 +71,9 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
     before = stats_of(plan)
     sources = sources_of(plan)
     pool_hash = hash_of(plan, sources)
+    if labels is not None:
+        pool_hash = labels.hash_with(pool_hash)
+        sources = [*sources, (labels.path.name, labels.sha256)]
     path = folder / f"{pool_hash}.arrow"
     kept = open_kept(path)
     if kept is not None and not (plan.pool.project is None and shows_paths(kept)):
@@ -92,7 +102,7 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
             predictions = replace(predictions, classes=said.classes, predicted=several.code)
         else:
             check_shown(plan, (predictions,), opinions, files)
-        header, arrays, place = _compiled(plan, predictions, several, opinions)
+        header, arrays, place = _compiled(plan, predictions, several, opinions, labels)
         if dropped := n_dropped(plan.pool):
             header["dropped"] = dropped
         if stats_of(asked) != before:
@@ -124,7 +134,11 @@ def compile_pool(plan: Plan, folder: Path | str, say: Callable[[str], None] | No
 
 
 def _compiled(
-    plan: Plan, predictions: Predictions, several: Cut | None, opinions: Sequence[Opinion]
+    plan: Plan,
+    predictions: Predictions,
+    several: Cut | None,
+    opinions: Sequence[Opinion],
+    file: Labels | None = None,
 ) -> tuple[dict[str, Any], Arrays, NDArray[np.integer[Any]]]:
     """Return the compiled file's header (without its hashes), its arrays, and the items' rows."""
     score, within = predictions.score, None
@@ -145,9 +159,11 @@ def _compiled(
     else:
         cell, cell_group, names = several.cell, several.cell_group, several.group_names
         group, units, cell_unit = cell_group[cell], ("",), np.zeros_like(cell_group)
-    labels = read_known(plan.pool)
+    use, labels = plan.pool.existing or "known", read_known(plan.pool)
+    if file is not None:
+        use, labels = file.of_items(predictions.texts.ids(), plan, predictions.classes)
     is_known = None if labels is None else labels.is_valid().to_numpy(zero_copy_only=False)
-    if is_known is not None and plan.pool.existing == "known":
+    if is_known is not None and use == "known":
         cell, cell_group, cell_unit = set_apart(is_known, cell, cell_group, cell_unit)
     n_cells = len(cell_group)
     size = counted(cell, n_cells)
@@ -191,8 +207,8 @@ def _compiled(
         header["gold"] = [[known.item_id, known.truth, known.data] for known in gold]
     if is_known is None:
         return header, arrays, places(cell, size, plan.seed)
-    use = plan.pool.existing or "known"
-    known = known_labels(use, labels, cell, predictions.predicted, n_cells)
+    name = "" if file is None else file.path.name
+    known = known_labels(use, labels, cell, predictions.predicted, n_cells, name)
     header["known"] = known.as_json()
     return header, arrays, places_after_known(labels, cell, n_cells, plan.seed)
 

@@ -107,6 +107,19 @@ class Pool:
         return 0 if self.known is None else int(self.known.n_items.sum())
 
     @property
+    def labelled_in(self) -> str:
+        """The name of the file whose labels are assessed; empty where annotators give them."""
+        return "" if self.known is None else self.known.file
+
+    @property
+    def beforehand(self) -> NDArray[np.int64] | None:
+        """(C,) items of each cell that were known before the assessment; None if none was.
+
+        Labels that are assessed themselves are none of these.
+        """
+        return None if self.known is None or self.labelled_in else self.known.n_items
+
+    @property
     def has_scores(self) -> bool:
         """Whether the classifier says how sure it is."""
         return not np.isnan(self.cell_mean_score[0])

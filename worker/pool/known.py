@@ -1,4 +1,5 @@
-"""Items whose class was known before the assessment began: annotations that a project had already.
+"""Items whose class was known before the assessment began: annotations that a project had already,
+or the labels of a file (`worker.pool.labels`).
 
 `known`: their outcomes are part of the finite population's value, but tell nothing of the others,
 because nobody knows why these items were annotated. They lie in cells of their own, which are
@@ -31,15 +32,19 @@ class KnownLabels:
     n_items: (C,) items of each cell that are known; their rows are the cell's first ones.
     tally: how often each label was given; keys as of `worker.store.tally.tally_key`, all of
         epoch 0.
+    file: the name of the file that they are from; empty: they are a project's annotations.
     """
 
     use: Existing
     n_items: NDArray[np.int64]
     tally: Mapping[str, int]
+    file: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """What the compiled pool's header holds; `known_from` reads it."""
-        return {"use": self.use, "n_items": self.n_items.tolist(), "tally": dict(self.tally)}
+        of_file = {"file": self.file} if self.file else {}
+        own = {"use": self.use, "n_items": self.n_items.tolist(), "tally": dict(self.tally)}
+        return own | of_file
 
 
 def known_from(header: Mapping[str, Any]) -> KnownLabels | None:
@@ -47,7 +52,8 @@ def known_from(header: Mapping[str, Any]) -> KnownLabels | None:
     if "known" not in header:
         return None
     raw = header["known"]
-    return KnownLabels(raw["use"], np.array(raw["n_items"], dtype=np.int64), raw["tally"])
+    n_items = np.array(raw["n_items"], dtype=np.int64)
+    return KnownLabels(raw["use"], n_items, raw["tally"], raw.get("file", ""))
 
 
 def read_known(pool: PoolPlan) -> pa.Array | None:
@@ -79,7 +85,7 @@ def set_apart(
 
 
 def known_labels(
-    use: Existing, labels: pa.Array, cell: Codes, predicted: Codes, n_cells: int
+    use: Existing, labels: pa.Array, cell: Codes, predicted: Codes, n_cells: int, file: str = ""
 ) -> KnownLabels:
     """Count the known labels."""
     at = np.flatnonzero(~labels.is_null().to_numpy(zero_copy_only=False))
@@ -87,7 +93,7 @@ def known_labels(
     keys = zip(cell[at].tolist(), predicted[at].tolist(), said, strict=True)
     tally = Counter(f"0:{c}:{p}:{label}" for c, p, label in keys)
     n_items = np.bincount(cell[at], minlength=n_cells).astype(np.int64)
-    return KnownLabels(use, n_items, dict(sorted(tally.items())))
+    return KnownLabels(use, n_items, dict(sorted(tally.items())), file)
 
 
 def places_after_known(

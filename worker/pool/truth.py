@@ -1,5 +1,6 @@
 """The true classes of a pool whose items are all labelled already, for simulations."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def read_truth(plan: Plan, pool: Pool, column: str) -> NDArray[np.int64]:
             or holds a class that is not among those of the plan.
     """
     plan = localised(plan, pool.path.parent)
-    path, column = _place(plan, pool, column)
+    path, column = place_of(plan, pool.path.parent, column, "--truth")
     table = pa.Table.from_batches(
         list(pieces(path, Wanted(tuple(dict.fromkeys((plan.pool.id, column))))))
     )
@@ -69,17 +70,29 @@ def read_truth(plan: Plan, pool: Pool, column: str) -> NDArray[np.int64]:
     return in_order
 
 
-def _place(plan: Plan, pool: Pool, column: str) -> tuple[Path, str]:
-    """The file with the true classes, and their column in it."""
-    path = prepared(plan.pool, pool.path.parent).predictions
+def place_of(plan: Plan, folder: Path, column: str, option: str) -> tuple[Path, str]:
+    """The file with the true classes of items, and their column in it.
+
+    Args:
+        folder: of compiled pools.
+        column: as of `read_truth`.
+        option: of the command, which says where they are.
+
+    Raises:
+        PredictionsError: there is no such file or column, or it has no ids.
+    """
+    path = prepared(plan.pool, folder).predictions
     present = [*column_names(path), ROW_NUMBER]
     file, _, of_file = column.rpartition(":")
     if column not in present and file:
         path, column = Path(file).expanduser(), of_file
         if address(path):
-            path = fetched(path, pool.path.parent / "sources")
+            path = fetched(path, folder / "sources")
         present = column_names(path)
-    for name, cure in ((column, "Correct --truth"), (plan.pool.id, "It must hold the items' ids")):
+    for name, cure in (
+        (column, f"Correct {option}"),
+        (plan.pool.id, "It must hold the items' ids"),
+    ):
         if name not in present:
             what = "with the true classes" if name == column else "of the plan's `pool.id`"
             raise PredictionsError(
@@ -103,17 +116,31 @@ def _check_all_known(path: Path, column: str, ids: pa.Array, truth: pa.Array) ->
 def _codes(plan: Plan, pool: Pool, path: Path, column: str, truth: pa.Array) -> NDArray[np.int64]:
     encoded = truth.dictionary_encode()
     values: list[str] = encoded.dictionary.to_pylist()
-    unknown = sorted(set(values) - set(pool.classes))
-    is_open = class_names(plan.pool) is None and not METRICS[plan.question.metric].of_true_classes
-    if unknown and not (is_open and len(unknown) < len(set(values))):
-        guess = did_you_mean(unknown[0], pool.classes)
-        raise PredictionsError(
-            f"{path}: the column {column} holds {len(unknown)} classes that are "
-            f"not among those of the pool: {listed([repr(name) for name in unknown], 5)}{guess} "
-            f"(the classes are {listed(pool.classes)}). Write them alike, or list all classes "
-            "under `pool.classes` in the plan"
-        )
+    unknown = unknown_classes(plan, pool.classes, path, column, values)
     place = {name: code for code, name in enumerate((*pool.classes, *unknown))}
     code_of = np.array([place[value] for value in values], dtype=np.int64)
     codes: NDArray[np.int64] = code_of[encoded.indices.to_numpy()]
     return codes
+
+
+def unknown_classes(
+    plan: Plan, classes: Sequence[str], path: Path, column: str, values: Iterable[str]
+) -> list[str]:
+    """The true classes that are none of the pool's, which no prediction matches.
+
+    Raises:
+        PredictionsError: there may be none: the plan lists the classes, the metric asks which class
+            it is, or all of them are unknown.
+    """
+    found = set(values)
+    unknown = sorted(found - set(classes))
+    is_open = class_names(plan.pool) is None and not METRICS[plan.question.metric].of_true_classes
+    if unknown and not (is_open and len(unknown) < len(found)):
+        guess = did_you_mean(unknown[0], classes)
+        raise PredictionsError(
+            f"{path}: the column {column} holds {len(unknown)} classes that are "
+            f"not among those of the pool: {listed([repr(name) for name in unknown], 5)}{guess} "
+            f"(the classes are {listed(classes)}). Write them alike, or list all classes "
+            "under `pool.classes` in the plan"
+        )
+    return unknown

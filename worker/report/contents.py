@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from worker.report.contents_people import Agreement, Annotator, Confusions, Disputed
+from worker.report.contents_labels import LabelSource
+from worker.report.contents_people import Agreement, Annotator, Confusions, Disputed, Rejected
 from worker.report.contents_progress import Changes, Forecast, Point
 
 if TYPE_CHECKING:
@@ -142,14 +143,6 @@ class Confusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
-    """An annotation that could not be read, and why."""
-
-    annotation: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Items:
     """What became of the pool's items, as `worker.findings.fates.Fates` says.
 
@@ -234,6 +227,7 @@ class Report:
     opinions: Opinions | None = None  # what else was known of the items, and what that was worth
     then_and_now: Continuation | None = None  # beside the assessment that it continues
     left_out: str = ""  # rows of the predictions that are not in the pool, by why
+    source: LabelSource | None = None  # the file of labels; None where annotators give them
 
     def _repr_html_(self) -> str:
         """The page, in a frame of its own: a notebook has other styles and runs other scripts."""

@@ -107,3 +107,11 @@ class Confusions:
 
     classes: tuple[str, ...]
     of: tuple[OwnConfusion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An annotation that could not be read, and why."""
+
+    annotation: int
+    reason: str

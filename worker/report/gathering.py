@@ -67,7 +67,7 @@ def gather(
     is_stopped = state.status == "stopped" and stop is not None
     left = to_be_had(work, state)
     ahead = None
-    if not is_stopped and verdict.reason == "open":
+    if not is_stopped and verdict.reason == "open" and not work.pool.labelled_in:
         ahead = forecast(work, belief, verdict, left, label_times(records), now)
     found, in_all = group_ranks(belief), overall(work, belief)
     groups = groups_of(work, belief, group_rows(work, belief, state, found), verdict)
@@ -114,7 +114,7 @@ def gather(
         labels=verdict.labels,
         pool_items=work.pool.n_items,
         left_out=left_out_text(work.pool.dropped),
-        progress=tuple(progress(work, state.tally, verdict, said)),
+        progress=() if work.pool.labelled_in else tuple(progress(work, state.tally, verdict, said)),
         progress_name=progress_name(work),
         progress_target=work.rule.confidence or work.rule.target,
         progress_is_share=work.rule.confidence is not None,

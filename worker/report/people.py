@@ -13,8 +13,8 @@ from worker.assessment import Assessment
 from worker.findings.annotating import gold_answered
 from worker.findings.fates import fates
 from worker.findings.item_classes import likeliest_classes
-from worker.report.contents import Items, Rejected
-from worker.report.contents_people import Annotator
+from worker.report.contents import Items
+from worker.report.contents_people import Annotator, Rejected
 from worker.report.votes import GoldVotes, gold_votes, inferred, qualities
 from worker.store import Ledger, State
 from worker.store.records import Record

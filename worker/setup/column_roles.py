@@ -51,6 +51,7 @@ def roles_of(
     predicted: str | None = None,
     score: str | None = None,
     data: Sequence[str] | None = None,
+    is_shown: bool = True,
     ask: Ask = lambda _question, _columns: None,
 ) -> Roles:
     """Return what the columns mean; what is given is taken as it is.
@@ -58,7 +59,7 @@ def roles_of(
     Raises:
         PredictionsError: the file cannot be read.
         DraftingError: a given column is not there, or nothing in the file looks like a prediction,
-            or like something to be shown.
+            or, if the items are to be shown, like something to be shown.
     """
     rows = first_rows(path, N_LOOKED_AT)
     names = rows.column_names
@@ -77,7 +78,7 @@ def roles_of(
     prediction = _prediction(found, columns, predicted, score)
     opinions = opinions_of(found, found_id, prediction)
     said = prediction.predicted if isinstance(prediction, PredictedClass) else None
-    shown = tuple(data or ()) or shown_of(found, found_id, said)
+    shown = tuple(data or ()) or shown_of(found, found_id, said, is_needed=is_shown)
     found.used |= set(shown)
     opinions += others_of(found)
     keys = keyed(found, shown)
@@ -161,7 +162,7 @@ def _predicted(found: Guesses) -> str:
         found.used.add(name)
     for other in free:
         if other != name and (TRUE.search(other) or CLASS.search(other)):
-            found.take("not shown", other, "it may hold the true class: simulate --truth")
+            found.take("not shown", other, "it may hold the true class: assess --labels")
     return name
 
 

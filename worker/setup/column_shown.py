@@ -13,8 +13,10 @@ from worker.setup.column_names import CONTENT, CONTENT_IF_READ, KINDS, NOT_SHOWN
 from worker.setup.guesses import Guesses
 
 
-def shown_of(found: Guesses, id_column: str, predicted: str | None) -> tuple[str, ...]:
-    chosen = _shown(found, id_column, predicted)
+def shown_of(
+    found: Guesses, id_column: str, predicted: str | None, *, is_needed: bool
+) -> tuple[str, ...]:
+    chosen = _shown(found, id_column, predicted, is_needed)
     left = [n for n in found.free() if n not in chosen and shown_kind(found.column(n))]
     if left:
         why = "other content; add it under `pool.data` if people need it to judge"
@@ -30,7 +32,9 @@ def _tells(found: Guesses, name: str, predicted: str | None) -> bool:
     return repeats(column) or names_another(column, found.column(predicted))
 
 
-def _shown(found: Guesses, id_column: str, predicted: str | None) -> tuple[str, ...]:
+def _shown(
+    found: Guesses, id_column: str, predicted: str | None, is_needed: bool
+) -> tuple[str, ...]:
     free = [n for n in found.free() if not (TRUE.search(n) or NOT_SHOWN.search(n))]
     for name in [name for name in free if _tells(found, name, predicted)]:
         found.take(
@@ -51,6 +55,8 @@ def _shown(found: Guesses, id_column: str, predicted: str | None) -> tuple[str, 
         return (found.take("shown", longest, f"texts of {n} letters on average"),)
     if id_column != ROW_NUMBER and shown_kind(found.column(id_column)) not in (None, "text"):
         return (found.take("shown", id_column, "the ids are files that can be shown"),)
+    if not is_needed:
+        return ()
     asked = found.ask("Which column do annotators look at?", free)
     if asked is None:
         columns = listed(found.rows.column_names, 30)

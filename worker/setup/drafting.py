@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from worker.errors import PredictionsError
 from worker.plan.defaults import DEFAULT_STRATA
@@ -39,6 +39,7 @@ def draft_plan(
     data: Sequence[str] | None = None,
     task: Drafted = "identify",
     groups: str = "predicted_class",
+    is_shown: bool = True,
     say: Callable[[str], None] = lambda _: None,
     ask: Ask = lambda _question, _columns: None,
 ) -> str:
@@ -51,6 +52,7 @@ def draft_plan(
         id, probabilities, predicted, score, data: columns, where the guess would be wrong.
         task: what is asked of the groups.
         groups: what they are, as in `pool.groups`.
+        is_shown: people will look at the items, so that something must be there to look at.
         say: told each guess with its reason, and how many rows have faults.
         ask: asked where nothing can be guessed.
 
@@ -59,8 +61,10 @@ def draft_plan(
         DraftingError: nothing in it looks like a prediction, or like something to be shown.
     """
     path = Path(predictions_path)
-    columns = {"id": id, "predicted": predicted, "score": score}
-    roles = roles_of(path, **columns, probabilities=probabilities, data=data, ask=ask)
+    columns: dict[str, Any] = {"id": id, "predicted": predicted, "score": score}
+    roles = roles_of(
+        path, **columns, probabilities=probabilities, data=data, is_shown=is_shown, ask=ask
+    )
     for reason in roles.reasons:
         say(reason)
     folder = Path(plan_path).resolve().parent

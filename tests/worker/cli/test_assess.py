@@ -1,0 +1,265 @@
+"""`assay assess`: a report at once from a file of labels, on a machine without any server."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.worker.cli.commands import failed
+from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, write_plan
+from worker.cli.main import cli
+
+Assay = Callable[..., Result]
+
+
+@pytest.fixture
+def assay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Assay:
+    """Run a command where there is neither Label Studio nor Redis."""
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    for name in ("REDIS_URL", "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return lambda *arguments: CliRunner().invoke(cli, [str(a) for a in arguments])
+
+
+def report_of(done: Result) -> dict[str, Any]:
+    """What a command that was asked for JSON made."""
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert Path(told["page"]).exists()
+    found: dict[str, Any] = json.loads(Path(told["json"]).read_text(encoding="utf-8"))
+    return found
+
+
+def some_labels(folder: Path, n: int) -> Path:
+    """A file with the labels of n of the items, drawn at random."""
+    table = pd.read_csv(folder / "predictions.csv")[["item_id", "truth"]]
+    path = folder / "labels.csv"
+    table.rename(columns={"truth": "label"}).sample(n, random_state=1).to_csv(path, index=False)
+    return path
+
+
+def test_where_all_items_are_labelled_everything_is_known_exactly(assay, tmp_path):
+    plan = write_plan(tmp_path)
+    labels = some_labels(tmp_path, N_ITEMS)
+
+    done = assay("assess", plan, "--labels", labels, "--json")
+
+    report, told = report_of(done), json.loads(done.stdout)
+    table = pd.read_csv(tmp_path / "predictions.csv")
+    right = (table.predicted == table.truth).groupby(table.predicted).mean()
+    for group in report["groups"]:
+        exact = pytest.approx(right[group["name"]], abs=1e-6)
+        assert group["low"] == group["mean"] == group["high"] == exact
+    assert report["overall"]["mean"] == pytest.approx((table.predicted == table.truth).mean())
+    assert report["is_certain"]
+    assert right.idxmin() in report["text"]
+    assert f"{N_ITEMS} of {N_ITEMS} items labelled" in report["text"]
+    assert (report["labels"], report["items"]["labelled"]) == (N_ITEMS, N_ITEMS)
+    assert report["items"]["unclaimed"] == 0
+    assert (told["labelled"], told["items"], told["text"]) == (N_ITEMS, N_ITEMS, report["text"])
+    with Path(told["page"]).with_suffix(".csv").open(encoding="utf-8") as file:
+        assert [row["name"] for row in csv.DictReader(file)] == list(CLASSES)
+    assert "exact" in " ".join(report["source"]["text"])
+
+
+def test_of_all_items_it_makes_no_difference_how_they_were_chosen(assay, tmp_path):
+    plan, labels = write_plan(tmp_path), some_labels(tmp_path, N_ITEMS)
+    known, random = (
+        report_of(assay("assess", plan, "--labels", labels, "--labels-are", use, "--json"))
+        for use in ("known", "random")
+    )
+    for one in (known, random):
+        assert one["source"]["use"] == "random"
+        del one["made_at"], one["started_at"], one["reproduce"]
+    assert known == random
+
+
+def test_labels_tell_of_the_other_items_only_if_they_are_said_to_be_a_random_sample(
+    assay, tmp_path
+):
+    plan, labels = write_plan(tmp_path, prior="{kind: empirical}"), some_labels(tmp_path, 90)
+    known = report_of(assay("assess", plan, "--labels", labels, "--json"))
+    random = report_of(
+        assay("assess", plan, "--labels", labels, "--labels-are", "random", "--json")
+    )
+
+    assert "nobody said how" in known["source"]["text"][0]
+    assert "tells of itself only" in known["text"]
+    assert "a random sample, as was said" in random["text"]
+    assert (known["source"]["use"], random["source"]["use"]) == ("known", "random")
+    for one in (known, random):
+        assert (one["labels"], one["items"]["labelled"], one["items"]["unclaimed"]) == (90, 90, 60)
+        assert one["forecast"] is None
+    width = [np.mean([g["high"] - g["low"] for g in one["groups"]]) for one in (known, random)]
+    assert width[1] < 0.8 * width[0]
+
+
+QUESTIONS = [
+    ("accuracy", "", "predicted_class"),
+    ("bias", "", "predicted_class"),
+    ("ece", "", "predicted_class"),
+    ("ece", "", "score_bin(10)"),
+    ("cost", ", costs: costs.csv", "predicted_class"),
+    ("confusion", "", "predicted_class"),
+    ("tpr", ", positive: cow", "region"),
+]
+RULES = {"estimate": "{rmse: 0.02}", "identify": "{mrr: {}}", "compare": "{rope: {}}"}
+
+
+@pytest.mark.parametrize(("metric", "more", "groups"), QUESTIONS)
+@pytest.mark.parametrize("task", RULES)
+def test_every_question_has_its_report_from_all_labels_and_from_a_sample(
+    assay, tmp_path, task, metric, more, groups
+):
+    if task != "estimate" and (metric == "confusion" or groups == "score_bin(10)"):
+        pytest.skip("no such question")
+    pairs = ", compare: all" if task == "compare" else ""
+    plan = write_plan(
+        tmp_path, by_probabilities=True, prior="{}", groups=groups, stop=RULES[task],
+        question=f"{{task: {task}, metric: {metric}{more}{pairs}}}",
+    )  # fmt: skip
+    whole = report_of(assay("assess", plan, "--labels", "truth", "--json"))
+    sample = assay(
+        "assess", plan, "--labels", some_labels(tmp_path, 60), "--labels-are", "random", "--json"
+    )
+    part = assay("assess", plan, "--labels", tmp_path / "labels.csv", "--json")
+
+    assert whole["is_certain"]
+    assert all(g["low"] == pytest.approx(g["high"], abs=1e-6) for g in whole["groups"])
+    assert report_of(sample)["labels"] == report_of(part)["labels"] == 60
+
+
+@pytest.mark.parametrize(
+    ("question", "stop"),
+    [("{task: identify}", "{mrr: {}}"), ("{task: compare}", "{rope: {epsilon: 0.01}}")],
+)
+def test_one_file_of_labels_tells_of_several_models(assay, tmp_path, question, stop):
+    plan = write_plan(tmp_path)
+    table = pd.read_csv(tmp_path / "predictions.csv", dtype=str)
+    table["predicted"] = np.where(np.arange(N_ITEMS) % 7 == 0, "cat", table.predicted)
+    table.to_csv(tmp_path / "new.csv", index=False)
+    models = [
+        f"{{name: {name}, predictions: {file}.csv, predicted: predicted, score: score}}"
+        for name, file in (("old", "predictions"), ("new", "new"))
+    ]
+    plan.write_text(
+        f"pool: {{classes: [{', '.join(CLASSES)}]}}\nmodels: [{', '.join(models)}]\n"
+        f"question: {question}\nstop: {stop}\n"
+    )
+
+    whole = report_of(assay("assess", plan, "--labels", "predictions.csv:truth", "--json"))
+    labels = some_labels(tmp_path, 90)
+    sample = report_of(
+        assay("assess", plan, "--labels", labels, "--labels-are", "random", "--json")
+    )
+    part = assay("assess", plan, "--labels", labels)
+
+    assert whole["is_certain"]
+    old = pd.read_csv(tmp_path / "predictions.csv")
+    if whole["models"]["differences"]:
+        exact = (old.predicted == old.truth).mean() - (table.predicted == old.truth).mean()
+        (row,) = whole["models"]["differences"]
+        assert (row["low"], row["high"]) == pytest.approx((exact, exact), abs=1e-6)
+    else:
+        right = (old.predicted == old.truth).groupby(old.predicted).mean()
+        for row in whole["models"]["groups"][: len(CLASSES)]:
+            assert row["mean"] == pytest.approx(right[row["group"]], abs=1e-6)
+    assert sample["labels"] == 90
+    assert "say --labels-are random if they were drawn at random" in failed(part)
+
+
+def test_one_command_on_a_file_of_predictions_and_labels_is_enough(assay, tmp_path):
+    rows = [f"i{n},{'ab'[n % 2]},0.{5 + n % 5},{'ab'[n % 3 == 0]}" for n in range(40)]
+    (tmp_path / "mine.csv").write_text("id,predicted,score,label\n" + "\n".join(rows) + "\n")
+    for _ in range(2):
+        report = report_of(assay("assess", "mine.csv", "--labels", "label", "--json"))
+        assert report["is_certain"]
+    assert (tmp_path / "mine.yaml").exists()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.csv").write_text((tmp_path / "mine.csv").read_text())
+    done = assay("assess", "other/mine.csv", "--labels", "label")
+    assert "mine.yaml is there already, and is not of other/mine.csv" in failed(done)
+
+
+def test_a_plan_as_init_writes_it_is_enough_also_where_its_images_are_not_there(assay, tmp_path):
+    rows = [f"i{n},{'ab'[n % 2]},0.{5 + n % 5},img/{n}.png" for n in range(40)]
+    text = "item_id,predicted,score,image\n" + "\n".join(rows) + "\n"
+    (tmp_path / "p.csv").write_text(text)
+    said = "\n".join(f"i{n},{'ab'[n % 3 == 0]}" for n in range(40))
+    (tmp_path / "l.csv").write_text(f"item_id,animal\n{said}\n")
+    assert assay("init", "p.csv").exit_code == 0
+
+    done = assay("assess", "plan.yaml", "--labels", "l.csv", "--to", "here")
+
+    assert done.exit_code == 0, done.output
+    assert sorted(path.suffix for path in (tmp_path / "here").iterdir()) == [
+        ".csv",
+        ".html",
+        ".json",
+    ]
+    assert "All 40 items of the pool have a label in l.csv (column animal)." in done.output
+
+
+def test_what_the_plan_says_of_annotators_and_budget_plays_no_part(assay, tmp_path):
+    plan = write_plan(
+        tmp_path, stop="{mrr: {}, budget: 10, looks: 3}",
+        more="annotation: {per_item: 3, gold: {items: gone.csv}}\nlabel_studio: {project: 7}\n",
+    )  # fmt: skip
+    report = report_of(assay("assess", plan, "--labels", "truth", "--json"))
+    assert report["is_certain"]
+
+
+def test_labels_that_are_left_out_are_counted(assay, tmp_path):
+    plan, labels = write_plan(tmp_path), some_labels(tmp_path, 50)
+    again = labels.read_text().splitlines()[1]
+    with labels.open("a", encoding="utf-8") as file:
+        file.write(f"{again}\nelsewhere,cat\ni001,\ni002, \n")
+    done = assay("assess", plan, "--labels", labels, "--json")
+    told = json.loads(done.stdout)
+    assert told["labelled"] == 50
+    assert told["left_out"] == {"empty": 2, "elsewhere": 1}
+    left_out = "Left out: 2 rows without a label and 1 label of items that are not in the pool."
+    assert left_out in report_of(done)["source"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "said"),
+    [
+        ("item_id,label\ni000,caat\ni001,dog\n", "l.csv", "did you mean cat"),
+        ("item_id,label\ni000,cat\ni000,dog\n", "l.csv", "i000 stands there twice with different"),
+        ("item_id,label\n0,cat\n1,dog\n", "l.csv", "none of its 2 labels"),
+        ("item_id,label\ni000,\n", "l.csv", "holds no labels"),
+        ("item_id,label\ni000,cat\n", "l.csv:lable", "did you mean label?"),
+        ("item_id,label\ni000,cat\n", "k.csv:label", "k.csv"),
+        ("item_id,label\ni000,cat\n", "labels", "no column labels"),
+        ("id,label\ni000,cat\n", "l.csv:label", "no column item_id of the plan's `pool.id`"),
+        ("item_id,a,b\ni000,cat,dog\n", "l.csv", "which column has the labels? Name it"),
+    ],
+)
+def test_labels_that_cannot_be_used_are_refused_with_what_to_do(
+    assay, tmp_path, labels, given, said
+):
+    plan = write_plan(tmp_path)
+    (tmp_path / "l.csv").write_text(labels)
+    assert said in failed(assay("assess", plan, "--labels", given))
+
+
+def test_what_a_file_of_labels_cannot_answer_is_refused(assay, tmp_path):
+    plan = write_plan(tmp_path, more="since: last-month\n")
+    assert "since:" in failed(assay("assess", plan, "--labels", "truth"))
+    plan.write_text("pool: {project: 12}\nquestion: {task: identify}\nqueue: {mode: prioritise}\n")
+    assert "export its tasks" in failed(assay("assess", plan, "--labels", "truth"))
+    plan = write_plan(
+        tmp_path, by_probabilities=True, question="{task: evaluate}", prior="{}",
+        strategy="assay", stop="{width: 0.02}", more="annotation: {per_item: 3}\n",
+    )  # fmt: skip
+    assert "assay evaluate PLAN" in failed(assay("assess", plan, "--labels", "truth"))
