@@ -3,6 +3,7 @@
 import sys
 
 from tests.bench import (
+    assess,
     change,
     choosing,
     compare,
@@ -41,6 +42,7 @@ PARTS = {
     "load": load.run,
     "wide": wide.run,
     "report": report.run,
+    "assess": assess.run,
     "forecast": forecast.run,
     "web": web.run,
     "half-open": half_open.run,
