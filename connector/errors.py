@@ -127,7 +127,8 @@ class UnknownClasses(BadConfig):
             parts.append(f"offers {', '.join(surplus[:8])}, which the pool does not know")
         super().__init__(
             f"The control {control!r} of the labelling configuration {' and '.join(parts)}. Give "
-            "the choices the same names (or aliases) as `pool.classes`, in any order."
+            "the choices the same names (or aliases) as `pool.classes` (where outputs are judged, "
+            "as `annotation.verdict`), in any order."
         )
 
 

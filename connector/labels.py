@@ -145,7 +145,7 @@ def said(result: object, schema: Schema) -> tuple[str | None, str]:
     label = labels[0]
     if label not in schema.labels:
         return None, f"the label {str(label)[:80]!r} is not one of the classes"
-    return str(label), ""
+    return schema.counts_as.get(str(label), str(label)), ""
 
 
 def _rated(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -31,12 +31,14 @@ class Schema:
     """The one control that answers the question, and the labels that it may give.
 
     bins: of a control that gives numbers (Rating, Number): its labels, in the order of the bins.
+    counts_as: labels that count as another one.
     """
 
     control: str
     to_name: str
     labels: tuple[str, ...]
     bins: Bins | None = None
+    counts_as: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_schema(
@@ -152,6 +154,7 @@ def write_config(
     control: str,
     bins: Bins | None = None,
     tags: Mapping[str, str] | None = None,
+    is_headed: bool = False,
 ) -> str:
     """Return a labelling configuration that shows `data` and asks for one of `classes`.
 
@@ -160,9 +163,12 @@ def write_config(
 
     Args:
         tags: of keys whose values tell the tag, whatever they are called.
+        is_headed: each key stands above its value: annotators must tell input from output.
     """
     shown = []
     for key in data:
+        if is_headed:
+            shown.append(f"  <Header value={quoteattr(key)}/>")
         tag = (tags or {}).get(key) or _OBJECT_TAGS.get(key.lower().split("_")[0], "Text")
         shown.append(f"  <{tag} name={quoteattr(key)} value={quoteattr('$' + key)}/>")
     if bins is not None:

@@ -72,7 +72,7 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
 
 def noun_of(assessment: Assessment) -> str:
     """What is asked about: "class", or "group" also where it is the classes' parents."""
-    is_class = assessment.plan.pool.groups == "predicted_class"
+    is_class = [factor.kind for factor in assessment.plan.pool.factors] == ["predicted_class"]
     return "class" if is_class and assessment.plan.question.level is None else "group"
 
 

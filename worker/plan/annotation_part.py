@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from worker.plan.fields import FileAnywhere, Mistakes, Name, Number, PlanPart, Whole
+from worker.plan.project_part import OPTIONAL
+from worker.plan.verdict_part import VerdictPlan
 from worker.store.rules import Rules
 
 Rule = Literal["first", "majority", "dawid-skene", "frequencies"]
@@ -27,6 +29,7 @@ class GoldPlan(PlanPart):
 class AnnotationPlan(PlanPart):
     """How annotations become judgements, and judgements outcomes."""
 
+    verdict: VerdictPlan | None = OPTIONAL
     control: Name | None = None
     """the Choices of the labelling configuration that answers the question. Default: the only
     one."""
@@ -81,6 +84,11 @@ class AnnotationPlan(PlanPart):
     def paths(self) -> dict[str, Path]:
         """The file that the gold items are in, by its key in the plan."""
         return {} if self.gold is None else {"annotation.gold.items": self.gold.items}
+
+    @property
+    def counts_as(self) -> dict[str, str]:
+        """Choices of a verdict -> the one as which they count, where it is another."""
+        return {} if self.verdict is None else self.verdict.counts_as
 
     @property
     def rules(self) -> Rules:

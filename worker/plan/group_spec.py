@@ -11,7 +11,7 @@ MOST_BINS = 1000
 _CALL = re.compile(r"(?P<name>[A-Za-z_]+)\((?P<argument>.*)\)")
 _CALLS = ("score_bin", "equal_mass_bin", "superclass")
 
-GroupKind = Literal["predicted_class", "score_bin", "equal_mass_bin", "superclass", "column"]
+GroupKind = Literal["predicted_class", "score_bin", "equal_mass_bin", "superclass", "column", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class GroupBy:
                 return self.column
             case "superclass":
                 return f"superclass({self.map_path})"
-            case "predicted_class":
+            case "predicted_class" | "all":
                 return self.kind
             case _:
                 return f"{self.kind}({self.n_bins})"

@@ -35,6 +35,8 @@ from worker.plan.since_part import Since, mistakes_of_since
 from worker.plan.source import read_yaml
 from worker.plan.stop_part import StopPlan
 from worker.plan.structure_fit import mistakes_of_structure, warnings_of_structure
+from worker.plan.verdict_fit import mistakes_of_verdict
+from worker.plan.verdict_part import with_verdict
 
 Strategy = Literal[
     "random", "thompson", "top-two", "multiple-play", "epsilon-greedy", "bayes-ucb", "assay"
@@ -93,6 +95,7 @@ class Plan(PlanPart):
     def _with_defaults(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
+        values = with_verdict(values)
         return with_defaults(values if values.get("models") is None else with_models(values))
 
     @field_validator("pool")
@@ -139,6 +142,7 @@ class Plan(PlanPart):
                 "population": self.population == "infinite",
             },
         )  # fmt: skip
+        found += mistakes_of_verdict(self.annotation.verdict, self.pool, self.question, self.models)
         found += mistakes_of_structure(
             self.pool, self.question, self.prior, self.models is not None, self.since is not None
         )

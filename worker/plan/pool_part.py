@@ -47,7 +47,8 @@ class PoolPlan(PlanPart):
     predicted: Name | None = None
     """in place of `pool.probabilities`: the column of the predicted class."""
     score: Name | None = None
-    """beside `pool.predicted`: the column of its probability."""
+    """beside `pool.predicted`: the column of its probability; of outputs that a person judges: of
+    the probability that the output is right, by a judge."""
     classes: ClassNames = None
     """the classes' names, in the order of the probabilities. Default: from the columns."""
     opinions: Opinions = OPTIONAL
@@ -61,7 +62,8 @@ class PoolPlan(PlanPart):
     `confusion`: 1; to compare models by scores: 8."""
     groups: Groups = "predicted_class"
     """`predicted_class`, `score_bin(10)`, `equal_mass_bin(10)`, `superclass(map.csv)`, a column,
-    or a list of these for their product."""
+    or a list of these for their product. Default: predicted_class; of outputs that a person judges:
+    all are one group."""
     parents: Parents = OPTIONAL
     """what groups lie within: `superclass(map.csv)`, or a column such as `site`; see below."""
 
@@ -73,6 +75,8 @@ class PoolPlan(PlanPart):
     @property
     def factors(self) -> tuple[GroupBy, ...]:
         """What the pool is grouped by; several factors mean their product."""
+        if self.is_of_outputs and self.groups == "predicted_class":
+            return (GroupBy("all"),)
         return group_factors(self.groups)
 
     @property
@@ -91,8 +95,13 @@ class PoolPlan(PlanPart):
         return self.factors if above is None else (*self.factors, above)
 
     @property
+    def is_of_outputs(self) -> bool:
+        """Whether people judge outputs, for which no class is predicted (`annotation.verdict`)."""
+        return self.probabilities is None and self.predicted is None
+
+    @property
     def has_scores(self) -> bool:
-        """Whether the classifier says how sure it is."""
+        """Whether the classifier, or a judge of outputs, says how sure it is."""
         return self.probabilities is not None or self.score is not None
 
     @property
@@ -151,7 +160,8 @@ class PoolPlan(PlanPart):
         missing = [key for key, column in given.items() if column is None]
         if columns is None:
             text = f"came no {' and no '.join(missing)}, {one} (the score may be left out)"
-            return [("", text)] if self.predicted is None else []
+            # with classes only it may be a plan of outputs, which `annotation.verdict` says
+            return [("", text)] if self.predicted is None and classes is None else []
         found = []
         if len(missing) < len(given):
             found.append(("probabilities", f"came beside {' or '.join(given)}, {one}"))
@@ -165,7 +175,7 @@ class PoolPlan(PlanPart):
         return found
 
     def _mistakes_without_scores(self) -> list[tuple[str, str]]:
-        if self.has_scores or self.predicted is None:
+        if self.has_scores or (self.predicted is None and self.classes is None):
             return []
         has_strata = self.opinions is not None
         cure = "but the pool has no scores; give `score`, or"

@@ -63,6 +63,7 @@ def read_gold(
     for name in (LABEL, *pool.data.values()):
         check_filled(path, "what gold items need", name, columns[name])
     codes = {name: code for code, name in enumerate(classes)}
+    codes |= {name: codes[first] for name, first in plan.annotation.counts_as.items()}
     labels = columns[LABEL].to_pylist()
     unknown = np.array([label not in codes for label in labels])
     refuse(path, unknown, f"the label (column {LABEL}) is not among the classes {listed(classes)}")

@@ -114,8 +114,13 @@ def _of_factor(factor: GroupBy, predictions: Predictions) -> Grouping:
         "equal_mass_bin": _by_mass,
         "superclass": _by_superclass,
         "column": _by_column,
+        "all": _together,
     }
     return of_kind[factor.kind](factor, predictions)
+
+
+def _together(_: GroupBy, predictions: Predictions) -> Grouping:
+    return np.zeros(predictions.n_items, dtype=np.int32), ("all outputs",)
 
 
 def _by_class(_: GroupBy, predictions: Predictions) -> Grouping:

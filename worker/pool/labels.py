@@ -71,6 +71,8 @@ class Labels:
                 f"an item of the pool (its ids begin with {here}, those of the pool with {there}); "
                 f"name the items alike in both, in the column {plan.pool.id}"
             )
+        for choice, first in plan.annotation.counts_as.items():
+            found = pc.if_else(pc.equal(found, choice), first, found)
         given = found.drop_null().unique().to_pylist()
         unknown_classes(plan, classes, self.path, self.column, given)
         if not found.null_count:

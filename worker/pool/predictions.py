@@ -74,6 +74,7 @@ def read_predictions(
     said = Coded()  # predicted classes, as text
     nothing = Growing()  # where annotators would see nothing
     classes, n_before = class_names(pool), 0
+    of_items: NDArray[np.int32]
     for piece in pieces(path, _wanted(pool)):
         kept = {"item_id": piece.column(pool.id)}
         kept |= {key: pc.fill_null(piece.column(name), "") for key, name in pool.data.items()}
@@ -85,7 +86,8 @@ def read_predictions(
         for name, codes in columns.items():
             codes.add(piece.column(name))
         if pool.probabilities is None:
-            said.add(piece.column(pool.predicted))
+            if pool.predicted is not None:
+                said.add(piece.column(pool.predicted))
             scores.add(
                 _floats(piece.column(pool.score))
                 if pool.score is not None
@@ -106,7 +108,10 @@ def read_predictions(
     if pool.probabilities is None:
         if pool.score is not None:
             check_scores(found, pool.score, score)
-        classes, of_items = _codes(found, path, str(pool.predicted), said, classes)
+        if pool.is_of_outputs:  # every output is taken for right, the first class
+            of_items = np.zeros(n_before, dtype=np.int32)
+        else:
+            classes, of_items = _codes(found, path, str(pool.predicted), said, classes)
     else:
         of_items = predicted.taken()
     assert classes is not None
@@ -164,8 +169,8 @@ def _wanted(pool: PoolPlan) -> Wanted:
         return Wanted(texts, pool.probabilities)
     if pool.probabilities is not None:
         return Wanted(texts, (), pool.probabilities)
-    assert pool.predicted is not None
-    return Wanted((*texts, pool.predicted), (pool.score,) if pool.score is not None else ())
+    said = () if pool.predicted is None else (pool.predicted,)
+    return Wanted((*texts, *said), (pool.score,) if pool.score is not None else ())
 
 
 def probability_pieces(pool: PoolPlan) -> Iterator[NDArray[np.floating]]:

@@ -39,8 +39,12 @@ def check_shown(
         Told(f"the predicted class{of}", one.classes, one.predicted)
         for of, one in zip(names, predictions, strict=True)
     ]
+    if (verdict := plan.annotation.verdict) is not None:
+        judged = (first.score > 0.5).astype(np.int8)
+        told = [Told("a right choice", verdict.choices, first.predicted)]
+        told += [Told("what the judge says", ("no", "yes"), judged)] if pool.has_scores else []
     kinds = {factor.kind for factor in pool.factors}
-    if "column" not in kinds and kinds != {"predicted_class"}:
+    if "column" not in kinds and not kinds <= {"predicted_class", "all"}:
         codes, groups = group_codes(pool.factors, first)
         told.append(Told("the group", groups, codes))
     told += [told_by for one in opinions if (told_by := _names_of(one, first.classes)) is not None]

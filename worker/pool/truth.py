@@ -118,6 +118,7 @@ def _codes(plan: Plan, pool: Pool, path: Path, column: str, truth: pa.Array) -> 
     values: list[str] = encoded.dictionary.to_pylist()
     unknown = unknown_classes(plan, pool.classes, path, column, values)
     place = {name: code for code, name in enumerate((*pool.classes, *unknown))}
+    place |= {name: place[first] for name, first in plan.annotation.counts_as.items()}
     code_of = np.array([place[value] for value in values], dtype=np.int64)
     codes: NDArray[np.int64] = code_of[encoded.indices.to_numpy()]
     return codes
@@ -132,7 +133,7 @@ def unknown_classes(
         PredictionsError: there may be none: the plan lists the classes, the metric asks which class
             it is, or all of them are unknown.
     """
-    found = set(values)
+    found = set(values) - set(plan.annotation.counts_as)
     unknown = sorted(found - set(classes))
     is_open = class_names(plan.pool) is None and not METRICS[plan.question.metric].of_true_classes
     if unknown and not (is_open and len(unknown) < len(found)):

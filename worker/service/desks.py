@@ -25,7 +25,8 @@ def desk_of(header: Header, ledger: Ledger) -> Desk:
     settings = label_studio_settings(header.url)
     plan = stored_plan(header.plan)
     _, bins = answers(plan, header.labels)
-    schema = Schema(header.control, header.to_name, header.labels, bins)
+    same = plan.annotation.counts_as
+    schema = Schema(header.control, header.to_name, header.labels, bins, same)
     is_theirs = plan.queue.mode == "prioritise"
     shown = {key: name if is_theirs else key for key, name in plan.pool.data.items()}
     client, url, project = connect_label_studio(settings), settings.url, header.project

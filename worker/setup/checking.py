@@ -130,8 +130,11 @@ def _labelling(
                 f"{{{missing[0]}: {missing[0]}}}, or give `label_studio.config`"
             )
     elif plan.label_studio.project == "new":
-        control = plan.annotation.control or "answer"
-        config = write_config(labels, list(plan.pool.data), control, bins, tags_of(pool))
+        free = (name for name in ("answer", "verdict") if name not in plan.pool.data)
+        control = plan.annotation.control or next(free, "assay_answer")
+        is_headed = plan.annotation.verdict is not None
+        shown = list(plan.pool.data)
+        config = write_config(labels, shown, control, bins, tags_of(pool), is_headed)
     else:
         return None, None
     return config, read_schema(config, plan.annotation.control, labels, bins, pool.file_keys)

@@ -1,0 +1,119 @@
+"""Outputs that a person judges, from the file to the decision."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connector.schema import Schema, offered, shown_keys
+from tests.fakes import FakeDesk
+from tests.worker.answers import RIGHT, WRONG, plan_of, values_of, write_outputs
+from tests.worker.plan.plans import load
+from tests.worker.simulate.simulated_pool import header_of
+from worker.assessment import assess
+from worker.errors import PredictionsError
+from worker.plan import Plan
+from worker.pool import check_question, compile_pool
+from worker.pool.truth import read_truth
+from worker.setup.checking import check_plan
+from worker.store import MemoryLedger
+from worker.turn.loop import advance
+
+SCHEMA = Schema("answer", "question", (*RIGHT, *WRONG), None, {"Acceptable": "Correct"})
+
+
+def _decided(folder: Path, plan: Plan, truth: dict[str, str], people: int = 1) -> dict[str, Any]:
+    """Let people answer what is true until the queue stays empty; return the decision."""
+    pool = compile_pool(plan, folder / "pools")
+    check_question(plan, pool)
+    ledger, work, header = MemoryLedger(plan.assessment), assess(plan, pool), header_of(plan, pool)
+    ledger.begin(header)
+    desk = FakeDesk(SCHEMA, overlap=people)
+    for turn in range(4 * len(truth)):
+        advance(work, header, ledger, desk, folder / "decisions", f"turn-{turn}")
+        tasks = [(desk.next_task(person), person) for person in range(1, people + 1)]
+        for task, person in tasks:
+            if task is not None:
+                desk.annotate(task, truth[desk.data_of(task)["item_id"]], person)
+        if not any(task is not None for task, _ in tasks):
+            break
+    decided: dict[str, Any] = json.loads(ledger.decisions()[-1])
+    return decided
+
+
+def test_the_topic_that_fails_most_is_found_with_every_right_choice_counted_as_right(tmp_path):
+    truth = write_outputs(tmp_path)
+    decided = _decided(tmp_path, plan_of(tmp_path), truth)
+    assert "dates" in decided["text"]
+    assert decided["labels"] < len(truth)
+    (dates,) = [group for group in decided["groups"] if group["group"] == "dates"]
+    assert dates["low"] < 0.5 < dates["high"]
+
+
+def test_all_outputs_labelled_their_pass_rate_is_the_share_of_right_choices(tmp_path):
+    truth = write_outputs(tmp_path, n=60)
+    plan = plan_of(
+        tmp_path,
+        pool={"groups": "predicted_class", "score": None},
+        question={"task": "estimate"},
+        stop={"rmse": 1e-9},
+    )
+    decided = _decided(tmp_path, plan, truth)
+    (group,) = decided["groups"]
+    rate = sum(choice in RIGHT for choice in truth.values()) / len(truth)
+    assert (group["group"], group["labelled"]) == ("all outputs", 60)
+    assert group["mean"] == pytest.approx(rate, abs=1e-6)
+
+
+def test_several_people_agree_who_say_different_right_choices(tmp_path):
+    truth = write_outputs(tmp_path, n=80)
+    plan = plan_of(tmp_path, annotation={"per_item": 3, "rule": "majority"})
+    work = assess(plan, compile_pool(plan, tmp_path / "pools"))
+    assert work.rules.per_item == 3
+    decided = _decided(tmp_path, plan, truth, people=3)
+    assert "dates" in decided["text"]
+
+
+def test_truths_and_gold_items_may_name_any_choice(tmp_path):
+    truth = write_outputs(tmp_path, n=60)
+    gold = [
+        {"item_id": f"g{i}", "prompt": "p", "output": f"o {i}", "label": label}
+        for i, label in enumerate([*RIGHT, *WRONG])
+    ]
+    (tmp_path / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
+    plan = plan_of(tmp_path, annotation={"gold": {"items": "gold.jsonl"}})
+    pool = compile_pool(plan, tmp_path / "pools")
+    assert sorted(known.truth for known in pool.gold) == [0, 0, 1, 2]
+    codes = read_truth(plan, pool, "human").tolist()
+    of_choice = {"Correct": 0, "Acceptable": 0, "Wrong": 1, "Unsafe": 2}
+    assert codes == [of_choice[truth[item]] for item in pool.item_ids.to_pylist()]
+
+
+def test_the_configuration_shows_input_and_output_under_their_names_and_offers_all_choices(
+    tmp_path: Path,
+) -> None:
+    write_outputs(tmp_path)
+    load(tmp_path, values_of())
+    checked = check_plan(tmp_path / "plan.yaml", tmp_path / "pools")
+    assert checked.config is not None
+    assert {*shown_keys(checked.config)} == {"question", "answer"}
+    assert offered(checked.config, None).labels == (*RIGHT, *WRONG)
+    assert '<Header value="question"/>' in checked.config
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [("judge_too", "is the score"), ("human", "holds names of classes"), ("flag", "stands for")],
+)
+def test_annotators_are_not_shown_what_the_judge_or_a_person_said(tmp_path, column, told):
+    write_outputs(tmp_path)
+    path = tmp_path / "answers.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows:
+        row["judge_too"] = f"{row['judge_p']:.2f}"
+        row["flag"] = "ok" if row["judge_p"] > 0.5 else "look"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plan = plan_of(tmp_path, pool={"data": {"answer": "output", "more": column}})
+    with pytest.raises(PredictionsError, match=told):
+        compile_pool(plan, tmp_path / "pools")
