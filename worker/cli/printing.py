@@ -22,7 +22,6 @@ from worker.findings.annotating import waiting_text
 from worker.findings.fates import given_up_text, left_out_text
 from worker.findings.model_comparison import question_of_models
 from worker.formats import counted, share
-from worker.metrics import WORDS
 from worker.plan import Plan
 from worker.plan.explaining import README, Key
 from worker.pool import Pool
@@ -82,7 +81,7 @@ def status_text(s: Status) -> str:
 def _groups_table(s: Status) -> str:
     table = Table(box=None, pad_edge=False)
     table.add_column("group")
-    for title in ("items", "labelled", "right", WORDS[s.metric].name, "95% interval"):
+    for title in (f"{s.words.item}s", "labelled", "right", s.words.name, "95% interval"):
         table.add_column(title, justify="right")
     shown = [g for g in s.groups if g["size"]]
     ordered = sorted(shown, key=lambda g: float(g["mean"]), reverse=s.which == "highest")
@@ -130,7 +129,7 @@ def pool_text(plan: Plan, pool: Pool) -> str:
     n_groups = len(pool.group_names) - len(pool.empty_groups())
     models = None if plan.models is None else several(plan, pool, outcomes(plan, pool))
     asked, stop = plan.question, plan.stop
-    words = WORDS[plan.metric]
+    words = plan.words
     question = {
         "identify": f"which {'of them has' if asked.top == 1 else f'{asked.top} of them have'} the "
         f"{asked.which} {words.name}"
@@ -153,7 +152,8 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         "tolerance": asked.tolerance or None,
     }
     named = ", ".join(f"{key} {value}" for key, value in of_metric.items() if value is not None)
-    strata = f"{counted(plan.pool.strata, 'stratum', 'strata')} of the score"
+    whose = "score" if words.scored_by == "the classifier" else "judge's score"
+    strata = f"{counted(plan.pool.strata, 'stratum', 'strata')} of the {whose}"
     if pool.opinions:
         strata = strata_told(plan, pool)
     strength = "" if plan.prior.kind == "empirical" else f" of strength {plan.prior.strength:g}"
@@ -166,8 +166,8 @@ def pool_text(plan: Plan, pool: Pool) -> str:
     limited = "".join(f", {text}" for text in limits if text)
     left_out = f" ({told})" if (told := left_out_text(pool.dropped)) else ""
     return (
-        f"The plan of {plan.assessment} is fine: {counted(pool.n_items, 'item')}{left_out} in "
-        f"{counted(n_groups, 'group')} ({counted(len(pool.classes), 'class', 'classes')}); "
+        f"The plan of {plan.assessment} is fine: {counted(pool.n_items, words.item)}{left_out} in "
+        f"{counted(n_groups, 'group')} ({_classes_text(plan, pool)}); "
         f"the question is {question}"
         f"{f' ({named})' if named else ''}.\n"
         f"Strategy {plan.strategy}, {plan.prior.kind} prior{strength}, {strata} "
@@ -175,6 +175,12 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         f"Stop rule {claim}{limited}, guarantee {stop.guarantee}. Pool {pool.hash[:12]}."
         + "".join(f"\nOpinion {told.text}." for told in told_of(plan, pool))
     )
+
+
+def _classes_text(plan: Plan, pool: Pool) -> str:
+    if (verdict := plan.annotation.verdict) is None:
+        return counted(len(pool.classes), "class", "classes")
+    return f"right: {', '.join(verdict.right)}; wrong: {', '.join(verdict.wrong)}"
 
 
 _KINDS = {"problem": ("Problem:", "red"), "hint": ("Hint:", "yellow")}

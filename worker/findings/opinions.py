@@ -50,7 +50,7 @@ def opinions_of(work: Assessment, belief: Belief) -> Opinions | None:
         drawn = draw(work, belief, fit, both)
     accuracy = iter(drawn.accuracy if drawn is not None else ())
     difference = iter(drawn.difference if drawn is not None else ())
-    of = []
+    of, right = [], work.plan.words.right
     for told, sides in zip(pool.opinions, both, strict=True):
         shown = tuple(
             _side(where, side, pool, labels, next(accuracy, None) if is_whole else None)
@@ -60,9 +60,9 @@ def opinions_of(work: Assessment, belief: Belief) -> Opinions | None:
         less = next(difference, None) if sides else None
         is_against = fit is not None and _is_negative(told, pool, fit)
         if not warning and (is_against or (less is not None and less.high < -_TRIFLE)):
-            warning = misleading_text(told.name, told.kind)
+            warning = misleading_text(told.name, told.kind, right)
         agrees = _share(told, pool)
-        text = worth_text(told.name, agrees, told.n_missing, shown)
+        text = worth_text(told.name, agrees, told.n_missing, shown, right)
         of.append(Worth(told.name, told.kind, told.n_missing, agrees, shown, text, warning))
     ratio = None if drawn is None else drawn.ratio
     n_items = pool.n_items if belief.population == "finite" else np.inf

@@ -11,11 +11,13 @@ WHERE = ("it agrees", "it does not")
 TOO_FEW = "There are too few labels yet to tell what that is worth."
 
 
-def worth_text(name: str, agrees: float | None, silent: int, sides: Sequence[Side]) -> str:
+def worth_text(
+    name: str, agrees: float | None, silent: int, sides: Sequence[Side], right: str
+) -> str:
     """One opinion in a sentence; empty where there is nothing to say.
 
     Args:
-        agrees, silent, sides: as of `Worth`.
+        agrees, silent, sides: as of `Worth`. right: as of `worker.metrics.Words`.
     """
     nothing = f"says nothing of {counted(silent, 'item')}" if silent else ""
     if agrees is None:
@@ -29,15 +31,15 @@ def worth_text(name: str, agrees: float | None, silent: int, sides: Sequence[Sid
     told = [
         f"{before} {_share_text(side.accuracy)}"
         for before, side in zip(
-            ("where it does, the classifier is right in", "else in"), sides, strict=True
+            (f"where it does, {right} is right in", "else in"), sides, strict=True
         )
         if side.accuracy is not None
     ]
     if not told and sides and all(side.labelled for side in sides):
         agreed, other = sides
         told = [
-            f"of {counted(agreed.labelled, 'label')} where it does {agreed.right:,} found the "
-            f"classifier right",
+            f"of {counted(agreed.labelled, 'label')} where it does {agreed.right:,} found {right} "
+            "right",
             f"of {other.labelled:,} where it does not {other.right:,}",
         ]
     return "; ".join([text, *([", ".join(told)] if told else [])]) + "."
@@ -56,9 +58,9 @@ def saved_text(saved: Estimate | None, n: int) -> str:
     return f"{who} saved about {labels} ({count(saved.low)} to {count(saved.high)})."
 
 
-def misleading_text(name: str, kind: str) -> str:
+def misleading_text(name: str, kind: str, right: str) -> str:
     """A warning: errors are where the opinion says that there are none."""
-    where = "is sure that the classifier is right" if kind == "right" else "agrees"
+    where = f"is sure that {right} is right" if kind == "right" else "agrees"
     return (
         f"The opinion {name} misleads: where it {where} there are more errors, not fewer. Look "
         "whether its columns are what they should be. It does no harm, as what is believed of it "

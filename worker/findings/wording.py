@@ -22,7 +22,7 @@ from worker.findings.claims import (
 )
 from worker.findings.model_comparison import finding_of_models
 from worker.formats import counted, error
-from worker.metrics import WORDS, Words
+from worker.metrics import Words
 
 
 def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
@@ -32,7 +32,7 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
         found = finding_of_models(assessment.several, belief, verdict, rule, noun)
         return found if assessment.several.asked else found + _sure(assessment, verdict)
     names, question = assessment.pool.group_names, assessment.question
-    words = WORDS[assessment.plan.metric]
+    words = assessment.plan.words
     if question.task == "identify":
         ranked = [names[g] for g in verdict.ranking]
         is_guarded = assessment.confidence_sequence is not None
@@ -129,7 +129,8 @@ def _and_labels(
     known = known_text(assessment)
     more = f" ({known})" if known else ""
     found += _among(assessment, among)
-    return f"{found}; {verdict.labels:,} of {counted(n_items, 'item')} labelled{more}."
+    of = counted(n_items, assessment.plan.words.item)
+    return f"{found}; {verdict.labels:,} of {of} labelled{more}."
 
 
 def _among(assessment: Assessment, among: Sequence[Shortlist]) -> str:
@@ -143,7 +144,7 @@ def _among(assessment: Assessment, among: Sequence[Shortlist]) -> str:
                 several.models.names, several.models.own_names, several.views, strict=False
             )
         ]
-    words, noun = WORDS[assessment.plan.metric], noun_of(assessment)
+    words, noun = assessment.plan.words, noun_of(assessment)
     told = ""
     for one, (of, names, n_groups) in zip(among, whose, strict=False):
         if not assessment.question.n_named < len(one.groups) < n_groups:

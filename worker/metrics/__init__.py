@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from worker.metrics.accuracy import ACCURACY
 from worker.metrics.bias import BIAS
 from worker.metrics.confusion import CONFUSION
@@ -30,7 +32,22 @@ _MEASURES = {  # of the task `evaluate`
     ),
 }  # fmt: skip
 
+_PASS_RATE = Words(
+    "pass rate", "pass rates", "{} with the lowest pass rate", "{} with the highest pass rate",
+    "{0} passes less often than {1} by more than {2:g}",
+    "{0} and {1} pass equally often to within {2:g}",
+    "{0} passes more often than {1} by more than {2:g}",
+    "pass rate", "The share of outputs that people call right.",
+)  # fmt: skip
+
+
+def words_of_outputs(metric: str) -> Words:
+    """The words of a metric where people judge outputs, and scores are those of a judge."""
+    of_metric = _PASS_RATE if metric == "accuracy" else METRICS[metric].words
+    return replace(of_metric, item="output", right="the output", scored_by="the judge")
+
+
 RANGES = {name: metric.range for name, metric in METRICS.items()} | {"l2": (0.0, 1.0), "kl": None}
 WORDS = {name: metric.words for name, metric in METRICS.items()} | _MEASURES
 
-__all__ = ["METRICS", "RANGES", "WORDS", "MetricOfPlan", "Words"]
+__all__ = ["METRICS", "RANGES", "WORDS", "MetricOfPlan", "Words", "words_of_outputs"]

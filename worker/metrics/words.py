@@ -12,6 +12,8 @@ class Words:
     name, names: of one value, of many. lowest, highest: what the extreme groups are; {} is
     "class", "groups" and so on. below, within, above: what holds between two groups and epsilon.
     term, meaning: what a glossary says of it; empty where everybody knows.
+    item: what is labelled. right: of what a label says whether it is right. scored_by: whose scores
+    they are.
     """
 
     name: str
@@ -23,6 +25,9 @@ class Words:
     above: str
     term: str = ""
     meaning: str = ""
+    item: str = "item"
+    right: str = "the classifier"
+    scored_by: str = "the classifier"
 
 
 def words(

@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from worker.errors import NewerPlan, PlanError
-from worker.metrics import METRICS
+from worker.metrics import METRICS, WORDS, Words, words_of_outputs
 from worker.plan.annotation_part import AnnotationPlan
 from worker.plan.defaults import with_defaults
 from worker.plan.evaluate_part import EvaluatePlan
@@ -155,6 +155,12 @@ class Plan(PlanPart):
     def metric(self) -> str:
         """What a group's value is: the question's metric, or the measure of the task evaluate."""
         return self.question.metric if self.evaluate is None else self.evaluate.measure
+
+    @property
+    def words(self) -> Words:
+        """How one speaks about the groups' values."""
+        judged = self.annotation.verdict is not None
+        return words_of_outputs(self.metric) if judged else WORDS[self.metric]
 
     def warnings(self) -> list[str]:
         """Return what is allowed but probably not meant."""

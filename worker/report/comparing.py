@@ -17,7 +17,6 @@ from worker.errors import AssayError
 from worker.files import write_whole
 from worker.findings.evidence import tells_overall
 from worker.findings.wording import headline
-from worker.metrics import WORDS
 from worker.report.contents import Interval
 from worker.report.contents_comparison import VERSION, Comparison, Difference, Side, as_json
 from worker.report.templating import template
@@ -85,7 +84,7 @@ def compare(a: Case, b: Case) -> Comparison:
         version=VERSION,
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         metric=metric,
-        metric_name=WORDS[metric].name,
+        metric_name=plan_a.words.name,
         a=side_a,
         b=side_b,
         overall=_difference("all groups", *map(_overall, in_all)) if is_whole else None,

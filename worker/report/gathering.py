@@ -21,7 +21,6 @@ from worker.findings.opinions import opinions_of
 from worker.findings.ranks import group_ranks
 from worker.findings.wording import finding, guarantee_means, headline
 from worker.formats import probability
-from worker.metrics import WORDS
 from worker.plan import Plan
 from worker.report import contents
 from worker.report.contents_people import Agreement, Annotator
@@ -108,7 +107,7 @@ def gather(
         guarantee=plan.stop.guarantee,
         guarantee_means=guarantee_means(work),
         metric=plan.metric,
-        metric_name="difference in accuracy" if is_of_differences else WORDS[plan.metric].name,
+        metric_name="difference in accuracy" if is_of_differences else plan.words.name,
         which=work.question.which,
         top=work.question.top,
         labels=verdict.labels,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from worker.formats import count, counted, error, percent, share, value
+from worker.formats import count, counted, error, percent, sentence, share, value
 from worker.report import pictures_svg as on
 from worker.report.contents import Bin, Reliability, Report
 from worker.report.contents_progress import Point
@@ -76,7 +76,8 @@ def _progress_alt(report: Report, points: Sequence[Point]) -> str:
 def calibration(report: Report) -> Picture:
     """Scores against accuracies of the whole pool."""
     assert report.reliability is not None, "drawn where there are bins"
-    return against_scores(report.reliability, "calibration", "Accuracy against score")
+    right = sentence(report.metric_name) if report.metric == "accuracy" else "Accuracy"
+    return against_scores(report.reliability, "calibration", f"{right} against score")
 
 
 def against_scores(reliability: Reliability, name: str, title: str) -> Picture:
@@ -107,8 +108,8 @@ def against_scores(reliability: Reliability, name: str, title: str) -> Picture:
     axes.set_ylim(-0.02, 1.02)
     below.set_ylim(0, most * 1.05)
     on.ruled(below, "y", count, n=2)
-    on.labelled(axes, y="accuracy, with its 95% interval")
-    on.labelled(below, x="score of the classifier", y="items (grey), labelled ones (blue)")
+    on.labelled(axes, y="share that is right, with its 95% interval")
+    on.labelled(below, x="score", y="items (grey), labelled ones (blue)")
     ece = reliability.ece
     worst = max(bins, key=lambda one: abs(one.accuracy - one.score), default=None)
     alt = f"Accuracy against score in {len(bins)} bins." + (

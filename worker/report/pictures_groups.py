@@ -95,7 +95,7 @@ def labels_per_group(report: Report) -> Picture:
     for n, g in here:
         on.note(axes, g.labelled + most * 0.015, n, count(g.labelled))
     on.ruled(axes, "x", count)
-    strong = "the classifier is right"
+    strong = "right"
     if report.evaluation is not None:
         strong = "no class has more votes than the predicted one"
     on.labelled(axes, x=f"labels (strong: {strong})")

@@ -17,6 +17,7 @@ from worker.findings.model_comparison import models_of
 from worker.findings.opinions import opinions_of
 from worker.findings.opinions_values import Opinions
 from worker.findings.wording import headline
+from worker.metrics import Words
 from worker.notices.outbox import given_up
 from worker.report.contents_progress import Forecast
 from worker.report.progress import forecast
@@ -47,6 +48,7 @@ class Status:
     annotators: int
     revision: int
     metric: str
+    words: Words
     which: str  # the groups of interest: lowest or highest
     groups: list[dict[str, Any]]  # none where models are compared: `models` has the differences
     models: dict[str, Any] | None  # of several models: `model_comparison.models_of`
@@ -150,6 +152,7 @@ def _status_of(context: Context, assessment: str, work: Assessment | None) -> St
         annotators=len(state.authors),
         revision=state.revision,
         metric=work.plan.metric,
+        words=work.plan.words,
         which=work.question.which,
         groups=groups(work, belief),
         models=None

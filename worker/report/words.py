@@ -10,7 +10,7 @@ from worker.findings.claims import listed, needs_the_right_set, within_text
 from worker.findings.model_comparison import question_of_models
 from worker.findings.wording import noun_of
 from worker.formats import counted, percent
-from worker.metrics import WORDS
+from worker.metrics import WORDS, words_of_outputs
 
 _GLOSSARY = {
     "posterior": (
@@ -105,7 +105,11 @@ _GLOSSARY = {
         "pool, or could not be read."
     ),
     "withdrawn item": "Queued, and taken from the queue again before anybody answered.",
-} | {words.term: words.meaning for words in WORDS.values() if words.term}
+} | {
+    words.term: words.meaning
+    for words in (*WORDS.values(), words_of_outputs("accuracy"))
+    if words.term
+}
 
 
 def question_text(work: Assessment) -> str:
@@ -113,7 +117,7 @@ def question_text(work: Assessment) -> str:
     asked, question = work.plan.question, work.question
     if work.several is not None:
         return question_of_models(work.several)
-    words = WORDS[work.plan.metric]
+    words = work.plan.words
     noun = noun_of(work)
     nouns = {"class": "classes", "group": "groups"}[noun]
     if question.task == "identify":
@@ -226,7 +230,7 @@ def glossary(work: Assessment, shown: Sequence[str]) -> tuple[tuple[str, str], .
         "rope": "practically equal",
         "rmse": "root mean squared error",
     }
-    used |= {WORDS[metric].term, by_rule.get(work.rule.kind, "")}
+    used |= {plan.words.term, by_rule.get(work.rule.kind, "")}
     if work.soft_labels is not None:
         used |= {"human frequencies", "HPDI"}
     used |= {"second opinion"} if work.pool.opinions else set()

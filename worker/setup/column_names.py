@@ -43,3 +43,16 @@ ANSWERED = re.compile(
     r"(?i)(?:^|[\W_])(?:answer|annotator|rater|expert|manual|majority|consensus|votes?|verified|"
     r"reviewed|corrected|correct|right|wrong|error|errors|mistake|hit|loss)(?:$|[\W_\d])"
 )
+# Outputs that a person judges: what went in, what came out, and what they are grouped by.
+INPUT = re.compile(
+    r"(?i)(?:^|[\W_])(?:prompts?|questions?|inputs?|instructions?|query|context|document|article|"
+    r"source|passage|messages|conversation|chat)(?:$|[\W_])"
+)
+OUTPUT = re.compile(
+    r"(?i)(?:^|[\W_])(?:outputs?|responses?|answers?|completions?|generations?|generated|replies|"
+    r"reply|summary|summaries|translation|transcript|transcription|extraction)(?:$|[\W_])"
+)
+GROUP = re.compile(
+    r"(?i)(?:^|[\W_])(?:model|topic|task|domain|subject|category|language|lang|locale|intent|"
+    r"system|version|site)(?:$|[\W_])"
+)

@@ -27,7 +27,14 @@ from worker.setup.column_names import (
     TRUE,
 )
 from worker.setup.guesses import Guesses
-from worker.setup.roles import PredictedClass, Probabilities, ProbabilityList, ProposedOpinion
+from worker.setup.roles import (
+    Outputs,
+    PredictedClass,
+    Prediction,
+    Probabilities,
+    ProbabilityList,
+    ProposedOpinion,
+)
 
 _MOST_COMMENTS = 5
 _MOST_VALUES = 50  # of a category
@@ -35,11 +42,11 @@ _MOSTLY = 0.9
 _APART = re.compile(r"[\W_]+")
 
 
-def opinions_of(
-    found: Guesses, id_column: str, prediction: Probabilities | ProbabilityList | PredictedClass
-) -> list[ProposedOpinion]:
+def opinions_of(found: Guesses, id_column: str, prediction: Prediction) -> list[ProposedOpinion]:
     """Return what other models seem to say; call it before anything is shown to annotators."""
     classes = _classes(found, prediction)
+    if isinstance(prediction, Outputs):
+        return _judges(found, ())[:MOST_OPINIONS]
     if not classes:
         return []
     proposed = _probabilities(found, classes)
@@ -48,11 +55,16 @@ def opinions_of(
     for name in [name for name in found.rows.column_names if name not in hidden]:
         if name not in found.given and _names_classes(found.column(name), classes, is_full):
             proposed += _class(found, name)
+    return (proposed + _judges(found, classes))[:MOST_OPINIONS]
+
+
+def _judges(found: Guesses, classes: tuple[str, ...]) -> list[ProposedOpinion]:
+    proposed = []
     for name in [name for name in found.free() if JUDGE.search(name) and not TRUE.search(name)]:
         if is_share(found.column(name)) or _is_yes_or_no(found.column(name), classes):
             why = "its name says so; whether the prediction is right"
             proposed.append(ProposedOpinion.of(found.take("opinion", name, why), right=name))
-    return proposed[:MOST_OPINIONS]
+    return proposed
 
 
 def others_of(found: Guesses) -> list[ProposedOpinion]:
@@ -79,7 +91,7 @@ def whose(name: str) -> frozenset[str]:
     return frozenset(_APART.sub(" ", left).casefold().split())
 
 
-def _columns(prediction: Probabilities | ProbabilityList | PredictedClass) -> Collection[str]:
+def _columns(prediction: Prediction) -> Collection[str]:
     match prediction:
         case Probabilities(columns):
             return columns
@@ -87,11 +99,11 @@ def _columns(prediction: Probabilities | ProbabilityList | PredictedClass) -> Co
             return (column,)
         case PredictedClass(predicted, score):
             return (predicted, *(() if score is None else (score,)))
+        case Outputs(shown, score):
+            return (*shown, *(() if score is None else (score,)))
 
 
-def _classes(
-    found: Guesses, prediction: Probabilities | ProbabilityList | PredictedClass
-) -> tuple[str, ...]:
+def _classes(found: Guesses, prediction: Prediction) -> tuple[str, ...]:
     """The names of the classes, as far as the first rows have them; none of lists."""
     if isinstance(prediction, Probabilities):
         return without_shared_prefix(prediction.columns)

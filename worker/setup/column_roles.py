@@ -34,9 +34,18 @@ from worker.setup.column_names import (
     TRUE,
 )
 from worker.setup.column_opinions import opinions_of, others_of, whose
+from worker.setup.column_outputs import outputs_of
 from worker.setup.column_shown import is_content, keyed, shown_of
 from worker.setup.guesses import Guesses
-from worker.setup.roles import Ask, PredictedClass, Probabilities, ProbabilityList, Roles
+from worker.setup.roles import (
+    Ask,
+    Outputs,
+    PredictedClass,
+    Prediction,
+    Probabilities,
+    ProbabilityList,
+    Roles,
+)
 
 N_LOOKED_AT = 1000
 _ENOUGH_ROWS = 20
@@ -78,7 +87,10 @@ def roles_of(
     prediction = _prediction(found, columns, predicted, score)
     opinions = opinions_of(found, found_id, prediction)
     said = prediction.predicted if isinstance(prediction, PredictedClass) else None
-    shown = tuple(data or ()) or shown_of(found, found_id, said, is_needed=is_shown)
+    shown = tuple(data or ())
+    if not shown and isinstance(prediction, Outputs):
+        shown = prediction.shown
+    shown = shown or shown_of(found, found_id, said, is_needed=is_shown)
     found.used |= set(shown)
     opinions += others_of(found)
     keys = keyed(found, shown)
@@ -104,7 +116,7 @@ def _id(found: Guesses) -> str:
 
 def _prediction(
     found: Guesses, columns: tuple[str, ...], predicted: str | None, score: str | None
-) -> Probabilities | ProbabilityList | PredictedClass:
+) -> Prediction:
     if len(columns) == 1:
         return ProbabilityList(columns[0], list_length(found.column(columns[0])) or 2)
     if columns:
@@ -119,6 +131,8 @@ def _prediction(
             if length := list_length(found.column(name)):
                 why = f"it holds {length} numbers with the sum 1"
                 return ProbabilityList(found.take("probabilities", name, why), length)
+    if predicted is None and (outputs := outputs_of(found, score)) is not None:
+        return outputs
     said = predicted or _predicted(found)
     return PredictedClass(said, score or _score(found, said))
 

@@ -14,10 +14,11 @@ from worker.pool.faults import Faults
 from worker.pool.predictions import read_predictions
 from worker.pool.texts import Texts
 from worker.setup.column_roles import roles_of
-from worker.setup.plan_lines import pool_lines, quoted
+from worker.setup.plan_lines import pool_lines, quoted, verdict_lines
 from worker.setup.plan_template import TEMPLATE
 from worker.setup.roles import (
     Ask,
+    Outputs,
     PredictedClass,
     Probabilities,
     ProbabilityList,
@@ -68,13 +69,20 @@ def draft_plan(
     for reason in roles.reasons:
         say(reason)
     folder = Path(plan_path).resolve().parent
+    grouped = quoted(groups)
+    if isinstance(roles.prediction, Outputs) and groups == "predicted_class":
+        grouped = f"[{', '.join(map(quoted, roles.prediction.groups))}]"
+        if not roles.prediction.groups:
+            grouped, task = f"{quoted(groups)}   # of outputs: all are one group", "estimate"
+            say("groups: none (no column is called like one; name some to tell them apart)")
     return TEMPLATE.format(
         assessment=quoted(assessment or as_id(path)),
         predictions=quoted(_relative(path.resolve(), folder)),
         pool=pool_lines(roles, _drop(path, roles, say, ask)),
         strata=_strata(roles),
         prior="empirical" if _strata(roles) > 1 else "uniform",
-        groups=quoted(groups),
+        groups=grouped,
+        verdict=verdict_lines(roles),
         **_of_task(task),
     )
 
@@ -107,6 +115,7 @@ def draft_for_project(
         strata=16,
         prior="empirical",
         groups="predicted_class",
+        verdict="",
         **_of_task("identify"),
     )
     kept: list[str] = []
@@ -127,7 +136,8 @@ def _of_task(task: Drafted) -> dict[str, str]:
 
 def has_scores(roles: Roles) -> bool:
     """Whether the classifier says how sure it is."""
-    return not isinstance(roles.prediction, PredictedClass) or roles.prediction.score is not None
+    said = roles.prediction
+    return not isinstance(said, PredictedClass | Outputs) or said.score is not None
 
 
 def _strata(roles: Roles) -> int:
@@ -148,6 +158,8 @@ def _drop(path: Path, roles: Roles, say: Callable[[str], None], ask: Ask) -> str
             columns = {"probabilities": name, "classes": tuple(map(str, range(n_classes)))}
         case PredictedClass(name, score):
             columns = {"predicted": name, "score": score}
+        case Outputs(_, score):
+            columns = {"classes": ("right", "wrong"), "score": score}
     pool = PoolPlan.model_validate(
         {"predictions": path, "id": roles.id, "data": dict(roles.data), **columns}
     )

@@ -33,8 +33,9 @@ class OpinionTold:
 
 def told_of(plan: Plan, pool: Pool) -> list[OpinionTold]:
     """Return what is said of each opinion, in the plan's order."""
+    right = "the prediction" if plan.annotation.verdict is None else "the output"
     given = zip(plan.pool.opinions or (), pool.opinions, strict=True)
-    return [_told(opinion, told, pool.n_items) for opinion, told in given]
+    return [_told(opinion, told, pool.n_items, right) for opinion, told in given]
 
 
 def strata_per_group(pool: Pool) -> float:
@@ -51,11 +52,11 @@ def strata_told(plan: Plan, pool: Pool) -> str:
     return f"{each} {'stratum' if each == '1' else 'strata'} a group on average, by {by}"
 
 
-def _told(opinion: OpinionPlan, told: Told, n_items: int) -> OpinionTold:
+def _told(opinion: OpinionPlan, told: Told, n_items: int, right: str) -> OpinionTold:
     n_there = n_items - told.n_missing
     agrees = None if told.agreed is None else int(told.agreed.sum()) / n_there
     differs = any(term != SAYS_NOTHING for term in told.terms)
-    said = [_what(opinion, told)]
+    said = [_what(opinion, told, right)]
     if not differs:
         said.append("no more than the score says, or the same of all items; leave it out")
     elif agrees is not None:
@@ -68,13 +69,13 @@ def _told(opinion: OpinionPlan, told: Told, n_items: int) -> OpinionTold:
     return OpinionTold(told.name, told.kind, agrees, told.n_missing, differs, text)
 
 
-def _what(opinion: OpinionPlan, told: Told) -> str:
+def _what(opinion: OpinionPlan, told: Told, right: str) -> str:
     if opinion.predicted is not None:
         return "another classifier's class" + ("" if opinion.score is None else " and score")
     if opinion.probabilities is not None:
         return "another classifier's probabilities"
     if opinion.right is not None:
-        return "how likely the prediction is right"
+        return f"how likely {right} is right"
     if opinion.number is not None:
         return "a number, which may go with errors"
     names = [term for term in told.terms if term != SAYS_NOTHING]

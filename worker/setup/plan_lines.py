@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from worker.pool.class_names import without_shared_prefix
 from worker.setup.roles import (
+    Outputs,
     PredictedClass,
+    Prediction,
     Probabilities,
     ProbabilityList,
     ProposedOpinion,
@@ -33,7 +35,7 @@ def pool_lines(roles: Roles, drop: str) -> str:
     )
 
 
-def _lines_of(prediction: Probabilities | ProbabilityList | PredictedClass) -> list[str]:
+def _lines_of(prediction: Prediction) -> list[str]:
     match prediction:
         case Probabilities(columns):
             return [
@@ -59,6 +61,21 @@ def _lines_of(prediction: Probabilities | ProbabilityList | PredictedClass) -> l
                 f"  score: {quoted(score)}" if score else "  # score: confidence",
                 "  # classes: [cat, dog]       # without it: those that were ever predicted",
             ]
+        case Outputs(_, score):
+            return [
+                "  # How likely each output is right (0 to 1), by a judge; it saves labels.",
+                f"  score: {quoted(score)}" if score else "  # score: judge_p",
+            ]
+
+
+def verdict_lines(roles: Roles) -> str:
+    """Return what the plan's `annotation` says where people judge outputs; else nothing."""
+    if not isinstance(roles.prediction, Outputs):
+        return ""
+    return (
+        "\n  # What people choose from; each wrong choice is a kind of failure. Edit as you like.\n"
+        "  verdict: {right: [Correct], wrong: [Wrong, Unsafe]}"
+    )
 
 
 def _opinions(opinions: Sequence[ProposedOpinion]) -> list[str]:

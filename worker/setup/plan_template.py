@@ -51,7 +51,7 @@ stop:
   min_per_group: 0             # labels that every group must have before the rule may fire
   # looks: 2                   # the rule must hold at so many looks, 10% more labels apart
 
-annotation:
+annotation:{verdict}
   control: null                # name of the <Choices> in the labelling config; null: the only one
   per_item: 1
   rule: first                  # the first annotation of an item counts

@@ -32,6 +32,15 @@ class PredictedClass:
 
 
 @dataclass(frozen=True, slots=True)
+class Outputs:
+    """Outputs that a person judges, with what went in, and how surely they are right by a judge."""
+
+    shown: tuple[str, ...]
+    score: str | None
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ProposedOpinion:
     """An opinion for the plan; one that nobody is sure of is a comment there."""
 
@@ -43,12 +52,15 @@ class ProposedOpinion:
         return cls({"name": name, **keys}, is_sure)
 
 
+Prediction = Probabilities | ProbabilityList | PredictedClass | Outputs
+
+
 @dataclass(frozen=True, slots=True)
 class Roles:
     """What the columns of a predictions file mean."""
 
     id: str
     data: Mapping[str, str]  # the key in the task -> column
-    prediction: Probabilities | ProbabilityList | PredictedClass
+    prediction: Prediction
     reasons: tuple[str, ...]  # a sentence for each guess
     opinions: tuple[ProposedOpinion, ...] = ()

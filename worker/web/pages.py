@@ -18,7 +18,7 @@ from worker.findings.fates import given_up_text
 from worker.findings.wording import guarantee_means
 from worker.formats import counted, error, percent
 from worker.formats import share as share_of
-from worker.metrics import METRICS, WORDS
+from worker.metrics import METRICS
 from worker.report.index import pages
 from worker.report.scheduled import is_claimed
 from worker.report.status import Status
@@ -82,7 +82,7 @@ def detail(cache: StatusCache, assessment: str) -> dict[str, Any]:
         "missing": missing(crew),
         "warnings": warnings(status, traffic),
         "rule": work.rule,
-        "metric": WORDS[status.metric].name,
+        "metric": work.plan.words.name,
         "guarantee": work.plan.stop.guarantee,
         "guarantee_means": guarantee_means(work),
         "progress": progress(status, work),

@@ -12,10 +12,13 @@ from tests.worker.answers import RIGHT, WRONG, plan_of, values_of, write_outputs
 from tests.worker.plan.plans import load
 from tests.worker.simulate.simulated_pool import header_of
 from worker.assessment import assess
+from worker.cli.printing import pool_text
 from worker.errors import PredictionsError
+from worker.findings.wording import headline
 from worker.plan import Plan
 from worker.pool import check_question, compile_pool
 from worker.pool.truth import read_truth
+from worker.report.words import question_text
 from worker.setup.checking import check_plan
 from worker.store import MemoryLedger
 from worker.turn.loop import advance
@@ -117,3 +120,26 @@ def test_annotators_are_not_shown_what_the_judge_or_a_person_said(tmp_path, colu
     plan = plan_of(tmp_path, pool={"data": {"answer": "output", "more": column}})
     with pytest.raises(PredictionsError, match=told):
         compile_pool(plan, tmp_path / "pools")
+
+
+def test_what_is_said_is_of_outputs_their_pass_rate_and_a_judge(tmp_path):
+    write_outputs(tmp_path)
+    opinions = [{"name": "second", "right": "judge_2"}]
+    path = tmp_path / "answers.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    more = [row | {"judge_2": (i % 7) / 7} for i, row in enumerate(rows)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in more))
+    load(tmp_path, values_of(pool={"opinions": opinions}))
+    checked = check_plan(tmp_path / "plan.yaml", tmp_path / "pools")
+    told = pool_text(checked.plan, checked.pool)
+    choices = "right: Correct, Acceptable; wrong: Wrong, Unsafe"
+    assert f"is fine: 400 outputs in 4 groups ({choices})" in told
+    assert "which of them has the lowest pass rate" in told
+    assert "how likely the output is right" in told
+    work = assess(checked.plan, checked.pool)
+    belief = work.believe({})
+    text = headline(work, belief, work.decide(belief, 400))
+    assert "is the group with the lowest pass rate" in text
+    assert "0 of 400 outputs labelled" in text
+    assert question_text(work) == "Which is the group with the lowest pass rate of 4?"
+    assert "classifier" not in told + text
