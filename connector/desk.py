@@ -147,7 +147,7 @@ class LabelStudioDesk:
                     found.setdefault(item, []).append(int(row["id"]))
         return found
 
-    def put(self, tasks: Sequence[Mapping[str, str]]) -> list[int]:
+    def put(self, tasks: Sequence[Mapping[str, Any]]) -> list[int]:
         request: Any = [{"data": dict(data)} for data in tasks]
         with self._tasks.errors(writes=True):
             answer: Any = self._client.projects.import_tasks(

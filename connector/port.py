@@ -58,7 +58,7 @@ class Desk(Protocol):
     def find(self, items: Sequence[str]) -> dict[str, list[int]]:
         """The tasks that show each of these items; items without any are left out."""
 
-    def put(self, tasks: Sequence[Mapping[str, str]]) -> list[int]:
+    def put(self, tasks: Sequence[Mapping[str, Any]]) -> list[int]:
         """Import tasks at the end of the queue; return their ids in the same order.
 
         Raises:

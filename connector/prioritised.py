@@ -80,7 +80,7 @@ class PrioritisedDesk:
 
     # --- the order ---------------------------------------------------------------------------
 
-    def put(self, tasks: Sequence[Mapping[str, str]]) -> list[int]:
+    def put(self, tasks: Sequence[Mapping[str, Any]]) -> list[int]:
         """Rank tasks behind those that are ranked; doing so again changes nothing.
 
         A task that is gone, or that somebody labelled already, is left out of the ranking.

@@ -170,7 +170,8 @@ def write_config(
         if is_headed:
             shown.append(f"  <Header value={quoteattr(key)}/>")
         tag = (tags or {}).get(key) or _OBJECT_TAGS.get(key.lower().split("_")[0], "Text")
-        shown.append(f"  <{tag} name={quoteattr(key)} value={quoteattr('$' + key)}/>")
+        turns = ' layout="dialogue" nameKey="role" textKey="content"' * (tag == "Paragraphs")
+        shown.append(f"  <{tag} name={quoteattr(key)} value={quoteattr('$' + key)}{turns}/>")
     if bins is not None:
         asked = rating_tag(bins, f"name={quoteattr(control)} toName={quoteattr(data[0])}")
         return "<View>\n" + "\n".join(shown) + f"\n  {asked}\n</View>\n"

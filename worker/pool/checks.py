@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from worker.pool.faults import Faults, refuse
 
 SUM_TOLERANCE = 0.02  # shares are often written with two digits
+LONGEST_READ = 500_000  # bytes: some hundred pages
 _DOUBLES_AT_ONCE = 1_000_000
 _STREAM = 64  # of the multipliers of hashes; any will do
 
@@ -57,6 +58,16 @@ def check_scores(faults: Faults, column: str, scores: NDArray[np.floating]) -> N
     if is_outside.any():
         came = f" (first: {float(scores[is_outside][0]):.6g})"
         faults.add(is_outside, f"the score (column {column}) is not within 0 and 1", came)
+
+
+def check_readable(faults: Faults, column: str, texts: pa.Array, first_row: int) -> None:
+    """Find texts that are too long to be read by anybody; pictures within them are none."""
+    is_long = pc.greater(pc.binary_length(texts), LONGEST_READ)
+    is_data = pc.starts_with(texts, "data:")
+    found = pc.and_not(is_long, is_data).to_numpy(zero_copy_only=False)
+    text = f"the text (column {column}) has more than {LONGEST_READ:,} bytes, which nobody reads;"
+    cure = "cut it to what people need to judge, or leave the row out:"
+    faults.add(found, f"{text} {cure}", first_row=first_row)
 
 
 def check_ids(

@@ -19,6 +19,7 @@ from connector.media import TAGS, suffix_of, uploaded_name
 from connector.shown import uploaded
 from worker.errors import AssayError
 from worker.plan.fields import confined
+from worker.pool.chats import chat_keys
 from worker.pool.media_paths import ADDRESS, NEARLY_ALL
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ def content_of(folder: str, path: str, size: int) -> bytes:
 
 
 def tags_of(pool: Pool) -> dict[str, str]:
-    """Return the tag by which Label Studio shows each key whose values are media: paths or
-    addresses."""
+    """Return the tag by which Label Studio shows each key whose values are media (paths or
+    addresses) or chats."""
     found = {}
     for key, column in zip(pool.data_keys, pool.first_data(_LOOKED_AT), strict=True):
         values = [value for value in column.to_pylist() if value.strip()]
@@ -112,7 +113,7 @@ def tags_of(pool: Pool) -> dict[str, str]:
         for tag, count in tags.most_common(1):
             if tag and count >= NEARLY_ALL * len(values):
                 found[key] = tag
-    return found
+    return found | dict.fromkeys(chat_keys(pool), "Paragraphs")
 
 
 def notes_on_files(pool: Pool) -> list[str]:

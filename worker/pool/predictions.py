@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from worker.errors import PredictionsError
 from worker.nearest import listed
 from worker.plan.pool_part import PoolPlan
-from worker.pool.checks import check_ids, check_probabilities, check_scores, is_absent
+from worker.pool.chats import are_chats
+from worker.pool.checks import (
+    check_ids,
+    check_probabilities,
+    check_readable,
+    check_scores,
+    is_absent,
+)
 from worker.pool.class_names import class_names
 from worker.pool.faults import Faults
 from worker.pool.ordering import Growing
@@ -73,6 +80,7 @@ def read_predictions(
     predicted, scores = Growing(), Growing()
     said = Coded()  # predicted classes, as text
     nothing = Growing()  # where annotators would see nothing
+    chats = {key: Growing() for key in pool.data}
     classes, n_before = class_names(pool), 0
     of_items: NDArray[np.int32]
     for piece in pieces(path, _wanted(pool)):
@@ -83,6 +91,10 @@ def read_predictions(
         if pool.data:  # a simulation's pool shows nothing
             shown = [is_absent(kept[key]) for key in pool.data]
             nothing.add(np.logical_and.reduce(shown))
+        for key, is_chat in chats.items():
+            is_chat.add(are_chats(kept[key]))
+            if pool.is_of_outputs:
+                check_readable(found, pool.data[key], kept[key], n_before + 1)
         for name, codes in columns.items():
             codes.add(piece.column(name))
         if pool.probabilities is None:
@@ -120,6 +132,10 @@ def read_predictions(
     if pool.data:
         what = f"annotators would see nothing ({', '.join(pool.data.values())} empty)"
         found.add(nothing.taken(), what, kind="empty")
+    for key, column in pool.data.items():
+        if (are_turns := chats[key].taken()).any():
+            text = f"the column {column} holds no turns of a chat, as other rows do; write"
+            found.add(~are_turns, f"{text} all values alike:")
     if faults is None:
         found.refuse()
     return Predictions(path, classes, texts, of_items, score, groups)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from worker.errors import PredictionsError
+from worker.pool.chats import text_of_chat
 from worker.pool.tables_lines import opened
 
 BYTES_PER_PIECE = 8 << 20
@@ -191,7 +192,9 @@ def _value(value: Any, field: pa.Field, number: int) -> Any:
             return str(value).lower()
         if isinstance(value, int):
             return str(value)
-        expected = "text or a whole number"
+        if (chat := text_of_chat(value)) is not None:
+            return chat
+        expected = "text, a whole number, or turns of a chat, [{role: ..., content: ...}, ...]"
     elif pa.types.is_list(field.type):
         if isinstance(value, list) and all(_is_number(item) or item is None for item in value):
             return value

@@ -9,12 +9,14 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from connector.errors import Rejected
 from connector.media import uploaded_name
 from connector.port import Desk
 from worker.errors import AssayError
 from worker.pool import Pool
+from worker.pool.chats import as_shown, chat_keys
 from worker.pool.files import FileLost, content_of
 from worker.turn.leasing import Lease
 
@@ -24,7 +26,7 @@ UPLOAD_S = 120.0
 _AT_ONCE = 25 * 10**6
 
 Claimed = tuple[int, str, int]  # number of the claim, item and row
-Task = tuple[int, dict[str, str]]  # number of the claim, and the data of its task
+Task = tuple[int, dict[str, Any]]  # number of the claim, and the data of its task
 
 
 class FilesLost(AssayError):
@@ -82,10 +84,10 @@ def with_files(
     return tasks, lost
 
 
-def _shown(pool: Pool, row: int, desk: Desk, lease: Lease) -> dict[str, str]:
+def _shown(pool: Pool, row: int, desk: Desk, lease: Lease) -> dict[str, Any]:
     """What annotators see of the item in a row, with the addresses of its files."""
     item = pool.item(row)
-    data = dict(item.data)
+    data: dict[str, Any] = dict(item.data)
     for key, size in item.files.items():
         assert pool.files is not None, "an item with files is of a pool with files"
         path = item.data[key]
@@ -95,4 +97,4 @@ def _shown(pool: Pool, row: int, desk: Desk, lease: Lease) -> dict[str, str]:
             data[key] = desk.upload(uploaded_name(pool.hash, path), content)
         except Rejected as error:
             raise FileLost(f"{path}: {error}") from error
-    return data
+    return data | {key: as_shown(item.data[key]) for key in chat_keys(pool)}

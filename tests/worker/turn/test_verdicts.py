@@ -143,3 +143,51 @@ def test_what_is_said_is_of_outputs_their_pass_rate_and_a_judge(tmp_path):
     assert "0 of 400 outputs labelled" in text
     assert question_text(work) == "Which is the group with the lowest pass rate of 4?"
     assert "classifier" not in told + text
+
+
+def _with(folder: Path, column: str, value_of: Any) -> None:
+    """Write the column of the outputs anew, by their number."""
+    path = folder / "answers.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    new = [row | {column: value_of(i)} for i, row in enumerate(rows)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in new))
+
+
+def _turns(i: int) -> list[dict[str, str]]:
+    return [{"role": "user", "content": f"Hello {i}"}, {"role": "assistant", "content": "<b>Hi"}]
+
+
+def test_the_turns_of_a_chat_are_shown_as_a_dialogue_and_their_labels_count(tmp_path):
+    truth = write_outputs(tmp_path)
+    _with(tmp_path, "prompt", _turns)
+    load(tmp_path, values_of())
+    config = check_plan(tmp_path / "plan.yaml", tmp_path / "pools").config
+    assert config is not None
+    assert '<Paragraphs name="question" value="$question" layout="dialogue"' in config
+    plan = plan_of(tmp_path)
+    work = assess(plan, compile_pool(plan, tmp_path / "pools"))
+    ledger, header, desk = MemoryLedger("answers"), header_of(plan, work.pool), FakeDesk(SCHEMA)
+    ledger.begin(header)
+    for turn in range(3):
+        advance(work, header, ledger, desk, tmp_path, f"turn-{turn}")
+        task = desk.next_task(1)
+        assert task is not None
+        data = desk.data_of(task)
+        assert data["question"] == _turns(int(data["item_id"][1:]))
+        desk.annotate(task, truth[data["item_id"]], 1)
+    advance(work, header, ledger, desk, tmp_path, "last")
+    assert sum(ledger.state().tally.values()) == 3
+
+
+def test_a_column_in_which_only_some_values_are_chats_is_refused(tmp_path):
+    write_outputs(tmp_path)
+    _with(tmp_path, "prompt", lambda i: "Hello" if i == 2 else _turns(i))
+    with pytest.raises(PredictionsError, match="the column prompt holds no turns of a chat"):
+        compile_pool(plan_of(tmp_path), tmp_path / "pools")
+
+
+def test_texts_of_a_megabyte_are_refused_with_what_to_do(tmp_path):
+    write_outputs(tmp_path, n=40)
+    _with(tmp_path, "output", lambda i: f"{i} " + "long " * (200_000 if i == 3 else 10))
+    with pytest.raises(PredictionsError, match=r"more than 500,000 bytes.*cut it.*row 4|row.* 4"):
+        compile_pool(plan_of(tmp_path), tmp_path / "pools")

@@ -1,0 +1,43 @@
+"""Outputs that a person judges, in a real Label Studio: the sample, from start to finding."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from connector.local import LabelStudioServer
+from tests.live.pools import SAMPLE, SignUp, Trial, all_tasks, label_until_stopped, project_of
+from tests.live.service import Service
+
+pytestmark = [pytest.mark.live, pytest.mark.slow]
+
+ANSWERS = SAMPLE.parent / "answers"
+
+
+def test_the_topic_that_fails_most_is_found_by_verdicts(
+    running: Service, label_studio: LabelStudioServer, annotator: SignUp, tmp_path: Path
+) -> None:
+    with (ANSWERS / "truth.csv").open(encoding="utf-8", newline="") as file:
+        truth = {row["item_id"]: row["verdict"] for row in csv.DictReader(file)}
+    text = (ANSWERS / "plan.yaml").read_text(encoding="utf-8")
+    text = text.replace("answers.jsonl", str(ANSWERS / "answers.jsonl"))
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(text.replace("0.99, confidence: 0.95", "0.99, confidence: 0.8"))
+    project = running.begin(plan)
+    trial = Trial("answers-worst-topic", plan, "verdict", "question", truth, {})
+
+    config = project_of(label_studio, project)["label_config"]
+    assert '<Choice value="No answer"/>' in config
+    ada = annotator()
+    task = trial.answer(ada, project)
+    assert {*task["data"]} == {"item_id", "question", "answer"}
+    assert "\n\n" in task["data"]["answer"]
+    label_until_stopped(running, trial, project, ada, 400)
+
+    (shown,) = {frozenset(task["data"]) for task in all_tasks(label_studio, project)}
+    assert shown == {"item_id", "question", "answer"}
+    decision = running.decision_file("answers-worst-topic")
+    assert "“letters” is the group with the lowest pass rate" in decision["text"]
+    assert "of 1,200 outputs labelled" in decision["text"]
