@@ -83,7 +83,7 @@ def _less_the_score(opinion: Opinion, by_score: NDArray[np.int64]) -> Opinion:
     """
     if opinion.code is not None or opinion.is_missing.any():
         return opinion
-    if opinion.said is not None and not np.all(opinion.agrees):
+    if opinion.said is not None and opinion.agrees is not None and not opinion.agrees.all():
         return opinion
     steps = np.diff(opinion.value[by_score])
     if (steps < 0).any() and (steps > 0).any():
