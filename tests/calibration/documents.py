@@ -98,6 +98,7 @@ def begun(folder: Path) -> Iterator[tuple[str, Begun]]:
         yield name, at_work(folder / name.replace(" ", "-"), n_labels, **own)
     for name, where in (("which model", "both"), ("worst of each model", None)):
         yield name, _models(folder / name.replace(" ", "-"), where)
+    yield "best model", _models(folder / "best-model", None, of="models")
     yield "continued", _continued(folder)
     voted = crowd(
         folder / "crowd", "{rule: dawid-skene, per_item: 3, gold: {items: gold.csv}}", n_items=30
@@ -109,9 +110,10 @@ def begun(folder: Path) -> Iterator[tuple[str, Begun]]:
     yield "evaluate", judged
 
 
-def _models(folder: Path, where: str | None) -> AtWork:
+def _models(folder: Path, where: str | None, **asked: str) -> AtWork:
     truth = write_models(folder, {"old": 0.7, "new": 0.8})
     question = {"task": "identify"} if where is None else {"task": "compare", "where": where}
+    question |= asked
     pool = {} if where is None else {"groups": "region"}
     plan = plan_of(folder, values_of(["old", "new"], question, pool=pool))
     compiled = compile_pool(plan, folder / "pools")
@@ -177,7 +179,7 @@ def documents(one: Begun) -> Iterator[tuple[str, Any]]:
             },
         },
     )
-    if one.work.several is None:
+    if one.work.plan.models is None:
         case = one.work, one.header, one.ledger
         yield "comparison", comparison_json(compare(case, case))
 

@@ -24,6 +24,7 @@ from worker.findings.foreseen import labels_more
 from worker.plan import load_plan
 from worker.pool import check_question, compile_pool
 from worker.simulate.against_truth import STATISTICS, Held, held
+from worker.simulate.best_model import all_classes_known, plausible_classes
 from worker.simulate.findings import is_least_right
 from worker.simulate.found import Found
 from worker.simulate.jointly import all_counted, plausible_outcomes
@@ -129,10 +130,13 @@ def truth_of(
     """(N,) outcomes in the order of the pool's rows, and (G,) what is true of the groups."""
     is_infinite = work.plan.population == "infinite"
     is_several = work.several is not None
-    cell, told = cell_of_rows(work) if not is_several else np.zeros(0, np.int64), None
+    is_of_models = is_several or work.best_model is not None
+    cell, told = cell_of_rows(work) if not is_of_models else np.zeros(0, np.int64), None
     if case.pool.rates is None and case.pool.label is None and case.pool.kind == "a model":
         if is_several:
             outcome = plausible_outcomes(work.several, rng)
+        elif work.best_model is not None:
+            outcome = plausible_classes(work.best_model, rng)
         else:
             prior = plausible_prior(work, rng)
             if is_infinite:
@@ -146,6 +150,8 @@ def truth_of(
         outcome = outcomes(work, told.label[case.row])
     if is_several:
         return outcome, estimates(all_counted(work.several, outcome)), told
+    if work.best_model is not None:
+        return outcome, estimates(all_classes_known(work.best_model, outcome)), told
     if not is_infinite:
         return outcome, true_values(work, outcome), told
     group = work.pool.cell_group[cell]
@@ -169,7 +175,7 @@ def run(
     work = replace(case.work, plan=case.work.plan.model_copy(update={"seed": seed}))
     rng = np.random.default_rng([seed, 7])
     outcome, truth, told_of = truth_of(case, work, rng)
-    right = None if work.several else right_of_cells(work, outcome)
+    right = None if work.several or work.best_model else right_of_cells(work, outcome)
     order = shuffled(work, rng)
     logs = {
         level: Log(_claiming(work, level), truth, Measures(until, (), True)) for level in levels

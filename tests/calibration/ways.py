@@ -208,6 +208,19 @@ WAYS = (
         n_models=2,
         has_scores=False,
     ),
+    Way(
+        "best model",
+        {"question": IDENTIFY | {"of": "models", "which": "highest", "tolerance": 0.01}},
+        (
+            "a model",
+            "b ten points in a hundred",
+            "b four in a hundred",
+            "e near the rope",
+            "c like",
+            "d cells scatter",
+        ),
+        n_models=2,
+    ),
     Way("identify, opinions", {"question": IDENTIFY}, _OPINED, has_opinions=True),
     # Not of the truth as an opinion: no error is left where it agrees, and no equal-tailed interval
     # of the whole pool reaches that end.

@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.assessment.best_model import BestModel
 from worker.assessment.kind import Kind, OneModel
 from worker.assessment.outcomes import Outcomes, n_labelled
 from worker.assessment.randomness import CHOOSING, DECIDING, GOLD, numbered
@@ -64,6 +65,11 @@ class Assessment:
     def several(self) -> Several | None:
         """The models, if there is more than one."""
         return self.kind if isinstance(self.kind, Several) else None
+
+    @property
+    def best_model(self) -> BestModel | None:
+        """Of the question which of many models is best."""
+        return self.kind if isinstance(self.kind, BestModel) else None
 
     @property
     def soft_labels(self) -> SoftLabels | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from connector.shown import fingerprint
 from worker.assessment import believing, continuing
 from worker.assessment.assessment import Assessment
+from worker.assessment.best_model import best_of
 from worker.assessment.crowd import Crowd
 from worker.assessment.kind import Kind
 from worker.assessment.outcomes import Begun, Outcomes, begun_with, outcomes
@@ -56,6 +57,8 @@ def assess(plan: Plan, pool: Pool) -> Assessment:
 
 
 def _kind(plan: Plan, pool: Pool, meaning: Outcomes, begun: Begun, rules: Rules) -> Kind:
+    if plan.question.of == "models":
+        return best_of(plan, pool)
     if plan.models is not None:
         return several(plan, pool, meaning)
     if plan.evaluate is not None:

@@ -14,18 +14,17 @@ from rich.console import Console
 from rich.table import Table
 
 from connector.settings import project_page
-from worker.assessment.outcomes import outcomes
-from worker.assessment.several_opening import several
+from worker.assessment import assess
 from worker.cli.doctor import Finding
 from worker.cli.parts import coloured, printable
 from worker.findings.annotating import waiting_text
 from worker.findings.fates import given_up_text, left_out_text
-from worker.findings.model_comparison import question_of_models
 from worker.formats import counted, share
 from worker.plan import Plan
 from worker.plan.explaining import README, Key
 from worker.pool import Pool
 from worker.report.status import Status
+from worker.report.words import question_text
 from worker.setup.opinions_told import strata_told, told_of
 from worker.setup.replaying import Replay
 
@@ -127,7 +126,7 @@ def _printed(table: Table, more: int, what: str) -> str:
 def pool_text(plan: Plan, pool: Pool) -> str:
     """What `check` found, with every default that follows from other keys."""
     n_groups = len(pool.group_names) - len(pool.empty_groups())
-    models = None if plan.models is None else several(plan, pool, outcomes(plan, pool))
+    work = assess(plan, pool) if plan.models is not None else None
     asked, stop = plan.question, plan.stop
     words = plan.words
     question = {
@@ -141,8 +140,8 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         "evaluate": f"the mean {words.name} between predictions and people's votes, by "
         f"{counted(plan.annotation.per_item, 'vote')} an item",
     }[asked.task]
-    if models is not None:
-        text = question_of_models(models).rstrip("?")
+    if work is not None:
+        text = question_text(work).partition("?")[0]
         question = text[:1].lower() + text[1:]
     of_metric = {
         "bins": asked.bins,

@@ -44,7 +44,7 @@ def extreme_claim(
 
     Args:
         ranked: the groups' names, the most extreme first; at least `question.top`.
-        noun: class or group.
+        noun: class, group or model.
         is_guarded: bands that hold at any time decide.
     """
     top, tolerance = question.top, question.tolerance
@@ -57,7 +57,7 @@ def extreme_claim(
         return f"{extreme_among(chosen, noun, words, question)}{_within(question)}"
     if top == 1:
         return f"{listed(chosen)} is the {extreme.format(noun)}{_within(question)}"
-    what = f"{listed(chosen)} are the {top} {extreme.format(_PLURAL[noun])}"
+    what = f"{listed(chosen)} are the {top} {extreme.format(PLURAL[noun])}"
     if not tolerance:
         return what
     beats = (words.below if is_lowest else words.above).format(
@@ -66,7 +66,7 @@ def extreme_claim(
     return f"{what}, or within {tolerance:g} of them: {beats}"
 
 
-_PLURAL = {"class": "classes", "group": "groups"}
+PLURAL = {"class": "classes", "group": "groups", "model": "models"}
 _MOST_NAMED = 8
 
 
@@ -81,10 +81,10 @@ def extreme_among(
     extreme = words.lowest if question.which == "lowest" else words.highest
     among = listed(names)
     if of and len(names) > _MOST_NAMED:
-        among = f"{len(names):,} of the {of:,} {_PLURAL[noun]}"
+        among = f"{len(names):,} of the {of:,} {PLURAL[noun]}"
     if question.top == 1:
         return f"the {extreme.format(noun)} is one of {among}"
-    return f"the {question.top} {extreme.format(_PLURAL[noun])} are among {among}"
+    return f"the {question.top} {extreme.format(PLURAL[noun])} are among {among}"
 
 
 def _within(question: Question) -> str:
@@ -103,7 +103,7 @@ def _by_rank(
         return f"one of {listed(among)} is the {extreme.format(noun)}{_within(question)}"
     text = (
         f"a ranking that begins with {listed(ranked[:top])} finds the {top} "
-        f"{extreme.format(_PLURAL[noun])} with a mean reciprocal rank of {rule.target:g} or more"
+        f"{extreme.format(PLURAL[noun])} with a mean reciprocal rank of {rule.target:g} or more"
     )
     equal = f"; values within {tolerance:g} of each other count as equal" if tolerance else ""
     return text + equal

@@ -13,10 +13,10 @@ from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
 from worker.core.stopping.verdict import Verdict
 from worker.findings.annotating import annotation_of
+from worker.findings.best_model import told_of_models
 from worker.findings.changing import continuation
 from worker.findings.evidence import among_rows, group_rows, overall_row, pair_rows
 from worker.findings.fates import fates
-from worker.findings.model_comparison import models_of
 from worker.findings.opinions import opinions_of
 from worker.findings.ranks import group_ranks
 from worker.findings.wording import finding, guarantee_means, headline, headline_by_hand
@@ -97,8 +97,8 @@ def decision(
         "versions": versions(),
         "decided_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if assessment.several is not None:
-        body["models"] = models_of(assessment.several, belief, verdict, of_models)
+    if (models := told_of_models(assessment, belief, verdict, of_models)) is not None:
+        body["models"] = models
     if (worth := opinions_of(assessment, belief)) is not None:
         body["opinions"] = worth.as_json()
     return json.dumps(body, ensure_ascii=False)

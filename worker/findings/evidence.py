@@ -122,6 +122,8 @@ def tells_whole(assessment: Assessment, belief: Belief) -> bool:
     """
     if assessment.several is not None:
         return bool(assessment.several.asked)
+    if assessment.best_model is not None:  # its groups are models
+        return False
     if assessment.question.task in ("identify", "compare"):
         return known_whole(belief)
     return True

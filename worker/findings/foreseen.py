@@ -16,12 +16,12 @@ def labels_more(work: Assessment, belief: Belief, verdict: Verdict) -> list[floa
     A claim has to hold at several looks running, each 10% of labels after the last; it comes half
     of that before the first one, on average; an estimate is enough at the next look. None where
     `labels_missing` has none, for `guarantee: anytime`, whose bands close at no foreseeable moment,
-    for several models, whose groups share labels, and for groups within parents, which took two to
+    for several models, which share labels, and for groups within parents, which took two to
     six times as many.
     """
     if work.confidence_sequence is not None or work.several is not None:
         return None
-    if work.pool.parents is not None:
+    if work.pool.parents is not None or work.best_model is not None:
         return None
     missing = labels_missing(belief, work.question, work.rule, verdict)
     if missing is None:

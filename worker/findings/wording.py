@@ -31,7 +31,7 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
         rule, noun = assessment.rule, noun_of(assessment)
         found = finding_of_models(assessment.several, belief, verdict, rule, noun)
         return found if assessment.several.asked else found + _sure(assessment, verdict)
-    names, question = assessment.pool.group_names, assessment.question
+    names, question = assessment.group_names, assessment.question
     words = assessment.plan.words
     if question.task == "identify":
         ranked = [names[g] for g in verdict.ranking]
@@ -72,6 +72,8 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
 
 def noun_of(assessment: Assessment) -> str:
     """What is asked about: "class", or "group" also where it is the classes' parents."""
+    if assessment.best_model is not None:
+        return "model"
     is_class = [factor.kind for factor in assessment.plan.pool.factors] == ["predicted_class"]
     return "class" if is_class and assessment.plan.question.level is None else "group"
 
@@ -136,7 +138,9 @@ def _and_labels(
 def _among(assessment: Assessment, among: Sequence[Shortlist]) -> str:
     """Among which groups the answer surely is; empty where it says no more than the finding."""
     pool, several = assessment.pool, assessment.several
-    whose = [("", pool.group_names, len(pool.group_names) - len(pool.empty_groups()))]
+    whose = [("", assessment.group_names, len(pool.group_names) - len(pool.empty_groups()))]
+    if assessment.best_model is not None:
+        whose = [("", assessment.group_names, len(assessment.group_names))]
     if several is not None:
         whose = [
             (f"{name}: ", own, np.count_nonzero(np.bincount(view.group, view.size)))

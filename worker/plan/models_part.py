@@ -18,7 +18,8 @@ _STRATA_TO_COMPARE = 8
 # exceeded as not: P(equivalent) is .53, and .27 each that one of them is better by more.
 _STRENGTH_TO_COMPARE = 1.0
 _PREDICTION = ("predictions", "id", "probabilities", "predicted", "score")
-_FEWEST, _MOST = 2, 8
+_FEWEST, _MOST, _MOST_OF_BEST = 2, 8, 100
+STRATA_OF_BEST = 16
 
 
 class ModelPlan(PlanPart):
@@ -28,7 +29,8 @@ class ModelPlan(PlanPart):
     """
 
     name: Name
-    """several models, 2 to 8, are assessed with the same labels: the name of one; see below."""
+    """several models, 2 to 8 (to find the best, 100), are assessed with the same labels: the name
+    of one; see below."""
     predictions: FilePath
     """the file of one of several models; items and groups are those of the first one's."""
     id: Name | None = None
@@ -62,10 +64,13 @@ class ModelPlan(PlanPart):
 def _several(models: tuple[ModelPlan, ...] | None) -> tuple[ModelPlan, ...] | None:
     if models is None:
         return None
-    if not _FEWEST <= len(models) <= _MOST:
+    if not _FEWEST <= len(models) <= _MOST_OF_BEST:
+        cure = "one model alone is the plan's `pool`"
+        if len(models) > _FEWEST:
+            cure = "leave out those that are surely not the best, or those that are nearly the same"
         raise ValueError(
-            f"came {len(models)} of them, expected {_FEWEST} to {_MOST}; one model alone is the "
-            "plan's `pool`"
+            f"came {len(models)} of them, expected {_FEWEST} to {_MOST}, or to {_MOST_OF_BEST} if "
+            f"the question is of models; {cure}"
         )
     names = [model.name for model in models]
     for name in names:
@@ -109,6 +114,9 @@ def with_models(values: Mapping[str, Any]) -> dict[str, Any]:
         is_cut = is_compared and isinstance(prior, dict) and prior["kind"] == "informative"
         is_cut = is_cut and values.get("population") != "infinite"
         strata = {"strata": _STRATA_TO_COMPARE} if is_cut else {}
+        has_scores = first.get("score", first.get("probabilities")) is not None
+        if isinstance(question, dict) and question.get("of") == "models" and has_scores:
+            strata = {"strata": STRATA_OF_BEST}
         known = {key: first[key] for key in _PREDICTION if first.get(key) is not None}
         filled["pool"] = strata | pool | known
     return filled
@@ -130,7 +138,7 @@ def mistakes_of_models(
         others: by its key, what else of the plan must not be given.
     """
     if models is None:
-        given = {"models": question.models, "where": question.where}
+        given = {"models": question.models, "where": question.where, "of": question.of}
         text = "only a plan with several models has it; name them under `models`"
         return [(f"question.{key}", text) for key, value in given.items() if value is not None]
     found = [
@@ -139,6 +147,7 @@ def mistakes_of_models(
         if value
     ]
     names = [model.name for model in models]
+    found += _mistakes_of_number(len(models), question)
     found += _leaks(models, pool)
     if question.task not in ("compare", "identify"):
         text = f"came {question.task}, but several models are asked which is better, or for their"
@@ -168,6 +177,22 @@ def mistakes_of_models(
         text = f"came {strategy}, which knows one model; several models have assay and random"
         found.append(("strategy", text))
     return found
+
+
+def _mistakes_of_number(n_models: int, question: QuestionPlan) -> list[tuple[str, str]]:
+    if question.of is None:
+        if n_models <= _MOST:
+            return []
+        text = f"came {n_models} of them, expected {_FEWEST} to {_MOST}; more, to {_MOST_OF_BEST},"
+        return [
+            ("models", f"{text} only to find the best: `question: {{task: identify, of: models}}`")
+        ]
+    key = "top" if question.shortlist is None else "shortlist"
+    named = question.top if question.shortlist is None else question.shortlist
+    if named < n_models:
+        return []
+    text = f"came {named}, expected less than the {n_models} models"
+    return [(f"question.{key}", f"{text}; name fewer of them")]
 
 
 def _leaks(models: Sequence[ModelPlan], pool: PoolPlan) -> list[tuple[str, str]]:

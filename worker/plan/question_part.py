@@ -106,6 +106,8 @@ class QuestionPlan(PlanPart):
     where: Literal["overall", "groups", "both"] | None = OPTIONAL
     """with several models: compared `overall`, in the `groups` of a column, or `both`. Default:
     overall."""
+    of: Literal["models"] | None = OPTIONAL
+    """with several models, 2 to 100: `models`, to identify the best of them and not groups."""
     level: Annotated[
         Literal["parents"] | None,
         BeforeValidator(lambda value: None if value == "groups" else value),
@@ -180,6 +182,8 @@ class QuestionPlan(PlanPart):
                 for key, value in usual.items()
                 if getattr(self, key) != value
             )
+        if self.task != "identify" and self.of is not None:
+            found.append(("of", f"only the task identify has it; the task is {self.task}"))
         if self.shortlist is not None and self.shortlist <= self.top:
             text = f"came {self.shortlist}, expected more than question.top, which is {self.top}"
             found.append(("shortlist", f"{text}; without it the answer names just these"))

@@ -196,6 +196,7 @@ def _compiled(
     }
     if several is not None:
         header["models"] = several.models.as_json()
+        arrays |= several.models.arrays()
     if within is not None:
         header["parents"] = within
     if opinions:

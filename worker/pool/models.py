@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.core.posterior.accuracies import ModelStrata
 from worker.core.posterior.views import Layout
 from worker.errors import PoolChanged
+from worker.pool.storing import read_array
 
 Ints = NDArray[np.int64]
 
@@ -28,6 +30,8 @@ class Models:
     names: M. said: (T, M) index of the class that each model predicts, by the items' codes.
     layout: of the C cells. own: (C, M) group of each among the model's own; own_names: theirs.
     agreed: how many items all models give the same class.
+    strata: if it is asked which model is best: of the cells; the last cell has the items on which
+        all agree, if there are any. guessed: (T, M) how likely each model is right, by the codes.
     """
 
     names: tuple[str, ...]
@@ -36,9 +40,15 @@ class Models:
     own: Ints
     own_names: tuple[tuple[str, ...], ...]
     agreed: int
+    strata: ModelStrata | None = None
+    guessed: NDArray[np.float64] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """For the compiled pool's header."""
+        if self.strata is not None:
+            guessed, size = self.strata.guessed.tolist(), self.strata.size.tolist()
+            named = {"names": list(self.names), "agreed": self.agreed}
+            return named | {"strata": {"guessed": guessed, "size": size}}
         return {
             "names": list(self.names),
             "said": self.said.tolist(),
@@ -49,12 +59,22 @@ class Models:
             "agreed": self.agreed,
         }
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What stands beside the header, as it were too long there."""
+        if self.strata is None or self.guessed is None:
+            return {}
+        m = len(self.names)
+        covariance = self.strata.covariance.reshape(-1, m)
+        return {"said": self.said, "guessed": self.guessed, "covariance": covariance}
 
-def models_from(header: Mapping[str, Any]) -> Models | None:
-    """Read what `Models.as_json` wrote; None if the pool is of one model."""
+
+def models_from(header: Mapping[str, Any], metadata: Mapping[bytes, bytes]) -> Models | None:
+    """Read what `Models.as_json` and `arrays` wrote; None if the pool is of one model."""
     kept = header.get("models")
     if kept is None:
         return None
+    if "strata" in kept:
+        return _with_strata(header, metadata)
     if "portions" in kept:
         raise PoolChanged(
             "the models' groups make more products than cells, which shared them in the release "
@@ -74,6 +94,26 @@ def models_from(header: Mapping[str, Any]) -> Models | None:
         tuple(tuple(names) for names in kept["own_names"]),
         kept["agreed"],
     )
+
+
+def _with_strata(header: Mapping[str, Any], metadata: Mapping[bytes, bytes]) -> Models:
+    kept, size = header["models"], np.array(header["cells"]["size"], dtype=np.int64)
+    names, m = tuple(kept["names"]), len(kept["names"])
+    said, guessed, covariance = (
+        read_array(metadata, name, m) for name in ("said", "guessed", "covariance")
+    )
+    if said is None or guessed is None or covariance is None:
+        raise ValueError("what its models say is not there")
+    strata = ModelStrata(
+        np.array(kept["strata"]["size"], dtype=np.int64),
+        np.array(kept["strata"]["guessed"], dtype=np.float64).reshape(-1, m),
+        covariance.reshape(-1, m, m), kept["agreed"],
+    )  # fmt: skip
+    own = np.zeros((size.size, m), dtype=np.int64)
+    return Models(
+        names, said.astype(np.int64), Layout(size, own, own.astype(np.float64)), own,
+        ((ALL_ITEMS,),) * m, kept["agreed"], strata, guessed.astype(np.float64),
+    )  # fmt: skip
 
 
 def blocks_of(predicted: Ints) -> Ints:

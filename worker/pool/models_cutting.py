@@ -14,6 +14,7 @@ from worker.plan import Plan
 from worker.pool.groups import PRODUCT, equal_mass_thresholds, group_codes
 from worker.pool.models import ALL_ITEMS, Models, blocks_of
 from worker.pool.models_reading import Said
+from worker.pool.models_strata import cut_into_strata
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -45,6 +46,8 @@ def cut(plan: Plan, said: Said) -> Cut:
         PredictionsError: even with one stratum there are more cells.
     """
     assert plan.models is not None, "asked of a plan with several models"
+    if plan.question.of == "models":
+        return _into_strata(plan, said)
     own, names = _own_groups(plan, said)
     group = own[0].astype(np.int64)
     for more, of in zip(own[1:], names[1:], strict=True):
@@ -77,6 +80,13 @@ def cut(plan: Plan, said: Said) -> Cut:
         products,
         models,
     )
+
+
+def _into_strata(plan: Plan, said: Said) -> Cut:
+    """To find the best of the models."""
+    code, cell, models = cut_into_strata(plan, said)
+    group = np.zeros(models.layout.size.size, dtype=np.int32)
+    return Cut(code.astype(np.int32), cell.astype(np.int32), group, (ALL_ITEMS,), models)
 
 
 def _own_groups(plan: Plan, said: Said) -> tuple[list[NDArray[np.int32]], list[tuple[str, ...]]]:

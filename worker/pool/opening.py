@@ -143,7 +143,7 @@ def _pool(
         _block_start=tuple(accumulate((block.num_rows for block in blocks[:-1]), initial=0)),
         known=known_from(header),
         since=since_from(header),
-        models=models_from(header),
+        models=models_from(header, metadata),
         parents=parents_from(header),
         dropped={str(kind): int(n) for kind, n in header.get("dropped", {}).items()},
         files=files_from(header),

@@ -52,7 +52,7 @@ def _named(plan: Plan) -> tuple[str, int]:
 
 def _check_models(plan: Plan, models: Models) -> None:
     """Check what is asked of several models, each in its own groups."""
-    if plan.question.task == "compare":
+    if plan.question.task == "compare" or plan.question.of == "models":
         return
     problems = []
     key, named = _named(plan)

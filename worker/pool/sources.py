@@ -142,7 +142,8 @@ def hash_of(plan: Plan, sources: list[tuple[str, str]]) -> str:
         values["level"] = "parents as groups"
     if plan.models is not None:
         kept = [model.model_dump(mode="json", exclude={"predictions"}) for model in plan.models]
-        values["models"] = [kept, asked.task, asked.where]
+        of = [] if asked.of is None else [asked.of]
+        values["models"] = [kept, asked.task, asked.where, *of]
     if asked.task == "evaluate":
         values["has_probability"] = True
     return hashlib.sha256(canonical_json(values).encode()).hexdigest()

@@ -25,10 +25,20 @@ FORMATS = ONE_BLOCK, SEVERAL_BLOCKS, WITH_FILES
 HEADER_KEY = b"assay_pool"
 CHECKSUM_KEY = b"assay_checksum"
 # Tables that do not belong to single items; as text they would be large and slow to read.
-ARRAY_KEYS = {"mean_probability": b"assay_mean_probability", "costs": b"assay_costs"}
+ARRAY_KEYS = {
+    "mean_probability": b"assay_mean_probability",
+    "costs": b"assay_costs",
+    # of several models: `worker.pool.models.Models`
+    "said": b"assay_said",
+    "guessed": b"assay_guessed",
+    "covariance": b"assay_covariance",
+}
 ARRAY_KINDS: dict[str, np.dtype[Any]] = {
     "mean_probability": np.dtype("<f4"),
     "costs": np.dtype("<f8"),
+    "said": np.dtype("<i4"),
+    "guessed": np.dtype("<f4"),
+    "covariance": np.dtype("<f8"),
 }
 
 # The annotators' columns follow these.

@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 from connector.settings import people_url
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
+from worker.findings.best_model import told_of_models
 from worker.findings.changing import continuation
 from worker.findings.decision import question_of, rule_of, versions
 from worker.findings.evidence import among_rows, group_rows, overall, pair_rows
 from worker.findings.fates import left_out_text
 from worker.findings.foreseen import to_be_had
-from worker.findings.model_comparison import models_of
 from worker.findings.opinions import opinions_of
 from worker.findings.ranks import group_ranks
 from worker.findings.wording import finding, guarantee_means, headline
@@ -146,9 +146,7 @@ def gather(
         apart=apart,
         opinions=opinions_of(work, belief),
         then_and_now=continuation(work, belief, state.tally),
-        models=None
-        if work.several is None
-        else models_of(work.several, belief, verdict, of_models),
+        models=told_of_models(work, belief, verdict, of_models),
     )
 
 

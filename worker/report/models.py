@@ -7,7 +7,7 @@ from worker.report.tables import Column, Table
 
 
 def models_tables(report: Report) -> dict[str, Table]:
-    """Differences of two models, overall and by group; and each model's own groups."""
+    """Differences of two models, overall and by group; each model's own groups; the best model."""
     told = report.models or {"differences": [], "groups": []}
     differences = Table(
         "differences",
@@ -46,4 +46,17 @@ def models_tables(report: Report) -> dict[str, Table]:
         [(n,) for n in range(len(told["groups"]))],
         frozenset((n,) for n, row in enumerate(told["groups"]) if row["is_chosen"]),
     )
-    return {"differences": differences, "own_groups": groups}
+    best = Table(
+        "best-model",
+        "How far each model is behind the first",
+        (
+            Column("Model", "models.best.{0}.model", "text"),
+            Column("Behind", "models.best.{0}.behind", "value"),
+            Column("95% from", "models.best.{0}.low", "value"),
+            Column("95% to", "models.best.{0}.high", "value"),
+            Column("P(none is better)", "models.best.{0}.p_best", "sure"),
+        ),
+        [(n,) for n in range(len(told.get("best", ())))],
+        frozenset((n,) for n, row in enumerate(told.get("best", ())) if row["is_chosen"]),
+    )
+    return {"differences": differences, "own_groups": groups, "best_model": best}

@@ -9,11 +9,11 @@ from typing import Any
 
 from worker.assessment import Assessment, reopen
 from worker.findings.annotating import annotation_of, waiting_votes
+from worker.findings.best_model import told_of_models
 from worker.findings.decision import continues_of
 from worker.findings.evidence import among_rows, groups
 from worker.findings.fates import fates, open_tasks
 from worker.findings.foreseen import to_be_had
-from worker.findings.model_comparison import models_of
 from worker.findings.opinions import opinions_of
 from worker.findings.opinions_values import Opinions
 from worker.findings.wording import headline
@@ -155,9 +155,7 @@ def _status_of(context: Context, assessment: str, work: Assessment | None) -> St
         words=work.plan.words,
         which=work.question.which,
         groups=groups(work, belief),
-        models=None
-        if work.several is None
-        else models_of(work.several, belief, verdict, of_models),
+        models=told_of_models(work, belief, verdict, of_models),
         decision=stop,
         review=review,
         foreign_tasks=sum(not item for *_, item in ledger.tasks().values()),

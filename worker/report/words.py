@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from worker.assessment import Assessment
 from worker.findings.annotating import annotation_text
-from worker.findings.claims import listed, needs_the_right_set, within_text
+from worker.findings.claims import PLURAL, listed, needs_the_right_set, within_text
 from worker.findings.model_comparison import question_of_models
 from worker.findings.wording import noun_of
 from worker.formats import counted, percent
@@ -119,10 +119,10 @@ def question_text(work: Assessment) -> str:
         return question_of_models(work.several)
     words = work.plan.words
     noun = noun_of(work)
-    nouns = {"class": "classes", "group": "groups"}[noun]
+    nouns = PLURAL[noun]
     if question.task == "identify":
         extreme = words.lowest if question.which == "lowest" else words.highest
-        n, top = len(work.pool.group_names), question.top
+        n, top = len(work.group_names), question.top
         if question.shortlist is not None:
             what = extreme.format(noun) if top == 1 else f"{top} {extreme.format(nouns)}"
             are = "is" if top == 1 else "are"

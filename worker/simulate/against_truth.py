@@ -166,6 +166,25 @@ def _own_groups(found: Found) -> Held | None:
     return _between(rows, "low", "high", found.values, 0.95) if rows else None
 
 
+def _behind(found: Found) -> Held | None:
+    rows = found.models.get("best")
+    if not rows:
+        return None
+    ordered = found.values[list(found.verdict.ranking)]
+    sign = 1 if found.work.question.which == "highest" else -1
+    return _between(rows[1:], "low", "high", sign * (ordered[0] - ordered[1:]), 0.95)
+
+
+def _p_best(found: Found) -> Held | None:
+    """Of models that none is better than, with at least 50%, how many are so."""
+    rows, question = found.models.get("best", ()), found.work.question
+    values = found.values if question.which == "highest" else -found.values
+    is_so = values >= values.max() - question.tolerance - 10.0**-_TIE
+    told = np.array([row["p_best"] for row in rows])
+    likely, is_so = told >= 0.5, is_so[list(found.verdict.ranking)] if rows else is_so
+    return Held(told[likely], is_so[likely]) if likely.any() else None
+
+
 def _shortlist(found: Found) -> Held | None:
     among, work = found.work.shortlists(found.belief), found.work
     if not among:
@@ -218,6 +237,8 @@ STATISTICS: dict[str, Statistic] = {
     "shortlist": _shortlist,
     "model difference": _differences,
     "model's own group": _own_groups,
+    "model behind": _behind,
+    "P(best model)": _p_best,
     "accuracy by agreement": _by_agreement,
     "ratio of labels": _labels_without,
 }

@@ -12,8 +12,8 @@ from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief, group_size
 from worker.core.questions.question import StopRule
 from worker.core.stopping.verdict import Verdict
+from worker.findings.best_model import told_of_models
 from worker.findings.evidence import group_rows
-from worker.findings.model_comparison import models_of
 from worker.findings.opinions import opinions_of
 from worker.findings.opinions_values import Opinions
 from worker.findings.ranks import GroupRanks, group_ranks
@@ -77,8 +77,7 @@ class Found:
     @cached_property
     def models(self) -> dict[str, Any]:
         """`decision.models`; nothing of a single model."""
-        several = self.work.several
-        return {} if several is None else models_of(several, self.belief, self.verdict)
+        return told_of_models(self.work, self.belief, self.verdict) or {}
 
     @cached_property
     def opinions(self) -> Opinions | None:

@@ -231,6 +231,7 @@ class Log:
         self._hold(self.next_at, self._found(left))
         work = self.assessment
         is_one = work.several is None and work.soft_labels is None and self.truth.ndim == 1
+        is_one = is_one and work.best_model is None
         if is_one and METRICS[work.plan.question.metric].is_summed:
             self.pooled.append(pooled_error(self.belief, self._whole()))
 

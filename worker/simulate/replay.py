@@ -14,6 +14,7 @@ from worker.core.posterior.belief import Belief
 from worker.core.posterior.hypothetical import labelled
 from worker.core.stopping.schedule import is_refit
 from worker.core.strategies import NothingLeft
+from worker.simulate.best_model import all_classes_known, of_models, plausible_classes
 from worker.simulate.jointly import all_counted, jointly, plausible_outcomes
 from worker.simulate.measuring import Log, Measures, Run
 from worker.simulate.truths import Ints, estimates, plausible, right_of_cells, true_values
@@ -49,7 +50,11 @@ def replay(
     assessment = replace(assessment, plan=assessment.plan.model_copy(update={"seed": own}))
     several, rng = assessment.several, np.random.default_rng([own, _DRAWING_TRUTH])
     order = shuffled(assessment, np.random.default_rng([own, _SHUFFLING]))
-    if several is None:
+    best = assessment.best_model
+    if best is not None:
+        outcome = plausible_classes(best, rng) if outcome is None else outcome
+        truth, right = estimates(all_classes_known(best, outcome)), None
+    elif several is None:
         outcome = plausible(assessment, rng) if outcome is None else outcome
         truth = true_values(assessment, outcome)
         right = right_of_cells(assessment, outcome)
@@ -77,9 +82,14 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
     pool = assessment.pool
     rows = range(pool.n_items) if order is None else order.tolist()
     outcomes = (outcome if order is None else outcome[order]).tolist()
-    several = assessment.several
+    several, best = assessment.several, assessment.best_model
     if several is not None:
         for at, belief in jointly(assessment, several, outcomes):
+            yield Revealed(rows[at], belief)
+        return
+    if best is not None:
+        codes = pool.predicted if order is None else pool.predicted[order]
+        for at, belief in of_models(assessment, best, codes, outcomes):
             yield Revealed(rows[at], belief)
         return
     belief = assessment.first

@@ -19,6 +19,7 @@ from worker.core.posterior.rates import draw_cells
 from worker.core.posterior.summary import mean
 from worker.core.prior.empirical import prior_of
 from worker.core.prior.hyperparameters import Hyperparameters
+from worker.pool import Pool
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,11 +29,13 @@ _BLOCK = 10_000  # wrong items looked at together: each takes a row of shares
 
 
 def outcomes(assessment: Assessment, truth: Ints) -> Ints:
-    """(N,) the outcome of every item, in the order of the pool's rows.
+    """(N,) the outcome of every item, in the order of the pool's rows; of many models its class.
 
     Args:
         truth: (N,) index of the true class (`worker.pool.truth.read_truth`).
     """
+    if assessment.best_model is not None:
+        return truth  # models are right by their own classes
     return assessment.meaning.of_each(assessment.pool.predicted.astype(np.int64), truth)
 
 
@@ -79,6 +82,11 @@ def drawn_from(prior: Belief, rng: Rng) -> Ints:
 def cell_of_rows(assessment: Assessment) -> Ints:
     """(N,) the cell of every row of the pool: they stand cell after cell."""
     return _cell_of_items(assessment.first)
+
+
+def cell_of_pool(pool: Pool) -> Ints:
+    """(N,) the pool's cell of every row."""
+    return np.repeat(np.arange(pool.n_cells), pool.cell_size)
 
 
 def _cell_of_items(b: Belief) -> Ints:

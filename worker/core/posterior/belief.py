@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.core.posterior.accuracies import Accuracies
 from worker.core.posterior.metrics import ACCURACY, Errors, Metric, check_fit
 from worker.core.prior.shared import Shared
 from worker.core.soft_labels.known import Known
@@ -50,6 +51,8 @@ class Belief:
     parts: of several models the belief about each one's groups, of which the arrays here are laid
         end to end: the same items lie in all of them.
     n_labels: labelled items, where the cells of several models' views overlap.
+    accuracies: of models that are asked which is best: the groups are the models, all of them of
+        the same items; all that is said of the groups comes from it, and the prior is not used.
     shared: what is uncertain for all groups together; None if they are independent.
 
     The arrays are copied and locked.
@@ -74,6 +77,7 @@ class Belief:
     parts: tuple["Belief", ...] = ()
     n_labels: int | None = None
     shared: Shared | None = None
+    accuracies: Accuracies | None = None
     # Derived once, on demand (`derived`): beliefs are made by the thousand, most are asked little.
     _memo: dict[str, Any] = field(default_factory=dict, repr=False)
 

@@ -131,7 +131,10 @@ def distributions_after(b: Belief, cell: int) -> tuple[Marginal, Marginal]:
 
 def _is_exact(b: Belief, g: int) -> bool:
     """Whether the value is affine in a count, or in one Beta."""
-    if b.metric.kind not in (*AFFINE, "confusion"):  # of a confusion matrix it is the accuracy
+    if b.accuracies or b.metric.kind not in (
+        *AFFINE,
+        "confusion",
+    ):  # of a confusion matrix it is the accuracy
         return False
     cells = cells_of(b, g)
     return b.population == "finite" or (cells.stop - cells.start) * b.mixture.size == 1
@@ -216,7 +219,7 @@ def _difference(b: Belief, g: int) -> FiniteMarginal:
 
 
 def _sampled(b: Belief, g: int) -> SampledMarginal:
-    if b.metric.pooled:
+    if b.metric.pooled or b.accuracies:
         return SampledMarginal(np.sort(joint_draws(b)[:, g]))
     part = _only(b, g, cells_of(b, g))
     m, errors = part.metric, part.errors

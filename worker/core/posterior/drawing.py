@@ -34,6 +34,8 @@ def draw(b: Belief, rng: np.random.Generator, n: int) -> Floats:
         values = b.soft_labels.values[rng.integers(len(b.soft_labels.values), size=n)].copy()
         values[:, group_size(b) == 0] = np.nan
         return values
+    if b.accuracies is not None:
+        return b.accuracies.drawn(rng, n)
     if b.variants:
         shares = np.array_split(np.arange(n), len(b.variants))
         drawn = [draw(v, rng, len(share)) for v, share in zip(b.variants, shares, strict=True)]

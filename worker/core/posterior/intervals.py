@@ -41,6 +41,12 @@ def interval(b: Belief, level: float = 0.95) -> Floats:
     return _up_to_ends(bounds, _ends(b), right, wrong)
 
 
+def equal_tailed(drawn: Floats, level: float = 0.95) -> Floats:
+    """(G, 2) interval of each column of draws (n, G), as of a sampled group."""
+    tails = _tails(level)
+    return np.stack([SampledMarginal(one).quantiles(tails) for one in np.sort(drawn, axis=0).T])
+
+
 def _ends(b: Belief) -> Floats:
     """(G, 2) each group's value if all answers were right, and if none was; nan if unknown."""
     if b.metric.kind == "ece":

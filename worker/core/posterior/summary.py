@@ -19,6 +19,8 @@ _DRAWN_AT_ONCE = 256  # groups: what they take stays in the processor's own memo
 
 def mean(b: Belief) -> Floats:
     """(G,) posterior mean of every group's value; nan for groups without items."""
+    if b.accuracies is not None:
+        return b.accuracies.mean
     is_plain = (
         not b.variants
         and b.mixture.size == 1
@@ -38,6 +40,8 @@ def mean(b: Belief) -> Floats:
 
 def variance(b: Belief) -> Floats:
     """(G,) posterior variance of the value; 0 for labelled, nan for empty groups."""
+    if b.accuracies is not None:
+        return b.accuracies.variance
     if b.metric.kind == "tpr":
         return _of_ratio(b)[1]
     return np.where(group_size(b) > 0, moments(b).variance, np.nan)
@@ -113,7 +117,7 @@ def draws(b: Belief) -> Floats:
     Gaussian copula); where more than rates is shared (calibration, kinds of errors, a component,
     doubtful labels) they are drawn together.
     """
-    if b.metric.kind in ("ece", "cost", "tpr") or b.metric.pooled or b.variants:
+    if b.metric.kind in ("ece", "cost", "tpr") or b.metric.pooled or b.variants or b.accuracies:
         return joint_draws(b)
     if "draws" not in b._memo:
         rng, parts = np.random.default_rng(N_DRAWS), (np.arange(N_DRAWS) + 0.5) / N_DRAWS

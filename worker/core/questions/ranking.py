@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, by_group, group_size, unlabelled
 from worker.core.posterior.joint import given_shared
-from worker.core.posterior.marginals import BetaMarginal, Marginal
-from worker.core.posterior.summary import marginal, marginals, mean
+from worker.core.posterior.marginals import SLACK, BetaMarginal, Marginal
+from worker.core.posterior.summary import draws, marginal, marginals, mean
 from worker.core.prior.copula import Given
 from worker.core.questions.question import Which
 
@@ -42,7 +42,7 @@ def set_confidence(
     independent, exact within 1e-12 for the finite population, within about 1e-5 for the infinite
     one. Given what groups share they are independent: then it is the mean over its points
     (`worker.core.posterior.joint.given_shared`). Of more than 32 chosen groups a lower bound, from
-    some 1,000 of the values x.
+    some 1,000 of the values x. Of models' accuracies it is a share of 2,000 draws.
 
     Args:
         chosen: distinct groups with items.
@@ -64,6 +64,8 @@ def set_confidence(
             f"among 0 to {b.n_groups - 1}; choose from `ranking`."
         )
     top = len(chosen) if top is None else top
+    if b.accuracies is not None:
+        return _confidence_of_models(draws(b), chosen, top, which, tolerance)
     if rivals is not None:
         among = np.asarray(rivals, dtype=np.intp)
         return _confidence_among(b, chosen, top, among, which, tolerance)
@@ -74,6 +76,18 @@ def set_confidence(
         kept = key, _confidence_among(b, chosen, top, others, which, tolerance)
         b._memo["set_confidence"] = kept
     return float(kept[1])
+
+
+def _confidence_of_models(
+    drawn: Floats, chosen: Sequence[int], top: int, which: Which, tolerance: float
+) -> float:
+    """The share of draws (n, G) of all models' accuracies in which the set is right."""
+    values = drawn if which == "lowest" else -drawn
+    others = np.setdiff1d(np.arange(values.shape[1]), chosen)
+    if not others.size:
+        return 1.0
+    last = np.partition(values[:, list(chosen)], top - 1, axis=1)[:, top - 1]
+    return float((last <= values[:, others].min(axis=1) + tolerance + SLACK).mean())
 
 
 def _confidence_among(

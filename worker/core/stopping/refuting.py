@@ -25,7 +25,7 @@ def is_far_from_holding(b: Belief, question: Question, rule: StopRule) -> bool:
     and the 16, 128 or 1,024 rivals that come nearest), exactly: distributions of the others are not
     needed.
     """
-    if rule.kind != "mrr" or rule.confidence is None:
+    if rule.kind != "mrr" or rule.confidence is None or b.accuracies is not None:
         return False
     order, least = ranking(b, question.which), rule.confidence - 1e-9
     if question.n_named >= order.size:

@@ -101,7 +101,9 @@ def decide(
             b, question, rule, report, sequence, nothing if unknown is None else unknown
         )
 
-    is_open = by_group(b, unlabelled(b))[list(report.groups)].any()
+    is_open = bool(by_group(b, unlabelled(b))[list(report.groups)].any())
+    if b.accuracies is not None:  # where all models agree labels tell nothing of which is best
+        is_open = b.accuracies.is_open
     # Nor is it ever certain what all people would say of an item.
     is_known = b.population == "finite" and not b.variants and b.soft_labels is None
     certain = is_known and not is_open
