@@ -53,6 +53,8 @@ def saved_text(saved: Estimate | None, n: int) -> str:
     """How many labels so many opinions saved; None: it cannot be told."""
     if saved is None:
         return TOO_FEW
+    if not saved.high:
+        return "As all items are labelled, no label was saved."
     who = "It" if n == 1 else "All opinions together"
     labels = counted(round(saved.mean), "label")
     return f"{who} saved about {labels} ({count(saved.low)} to {count(saved.high)})."
