@@ -15,6 +15,7 @@ from tests.report.at_work import AtWork, at_work
 from tests.report.crowds import Crowd, crowd
 from tests.worker.assessment.evaluated import Evaluated, evaluated
 from tests.worker.assessment.models_pool import header_of, plan_of, values_of, write_models
+from tests.worker.simulate.simulated_pool import write_plan
 from worker.assessment import assess
 from worker.findings.decision import decision
 from worker.notebook import snapshot
@@ -23,6 +24,7 @@ from worker.report.comparing import compare
 from worker.report.contents import as_json
 from worker.report.contents_comparison import as_json as comparison_json
 from worker.report.gathering import gather
+from worker.report.labelled import report_on
 from worker.report.status import status_of
 from worker.service.context import Context
 from worker.setup.earlier import Earlier, labelled_items
@@ -182,6 +184,16 @@ def documents(one: Begun) -> Iterator[tuple[str, Any]]:
     if one.work.plan.models is None:
         case = one.work, one.header, one.ledger
         yield "comparison", comparison_json(compare(case, case))
+
+
+def from_labels(folder: Path) -> Iterator[tuple[str, Any]]:
+    """The same of reports from a file of labels, of a random sample of the items."""
+    plan = write_plan(folder, prior="{kind: empirical}")
+    rows = [line.split(",") for line in (folder / "predictions.csv").read_text().splitlines()]
+    labels = [f"{row[0]},{row[rows[0].index('truth')]}" for row in rows[:60]]
+    (folder / "labels.csv").write_text("\n".join(labels) + "\n", encoding="utf-8")
+    given = f"{folder / 'labels.csv'}:truth"
+    yield "report", as_json(report_on(plan, given, "random", folder / "pools"))
 
 
 def leaves(value: Any, at: str = "") -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from tests.calibration.documents import begun, documents, leaves
+from tests.calibration.documents import begun, documents, from_labels, leaves
 from tests.calibration.statistics import NAMES
 from tests.calibration.ways import WAYS
 from worker.findings.published import EXACT, PUBLISHED, is_exact, row_of
@@ -32,6 +32,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     for _, one in begun(tmp_path_factory.mktemp("documents")):
         for name, document in documents(one):
             found.setdefault(name, set()).update(path.lstrip(".") for path in leaves(document))
+    for name, document in from_labels(tmp_path_factory.mktemp("labels")):
+        found[name].update(path.lstrip(".") for path in leaves(document))
     return found
 
 

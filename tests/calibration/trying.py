@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tests.calibration import judged
+from tests.calibration import judged, sampled
 from tests.calibration.rows import Row, row_of
 from tests.calibration.running import gathered, opened, run
 from tests.calibration.ways import WAYS
@@ -35,7 +35,7 @@ def rows_of(job: Job) -> list[Row]:
     if job.way == judged.WAY:
         found = gathered([judged.run(job.kind, n, job.at) for n in range(job.runs)])
         return [row_of(job.way, job.kind, *key, of) for key, of in found.items()]
-    way = next(way for way in WAYS if way.name == job.way)
+    way = next(way for way in (*WAYS, *sampled.WAYS) if way.name == job.way)
     with opened(way, job.kind) as case:
         assert case is not None, "asked of pools that are there"
         work = case.work
@@ -46,6 +46,9 @@ def rows_of(job: Job) -> list[Row]:
             levels = (0.95,)
         most = min(job.until, _MOST_OF_A_POOL * work.n_helpful(work.pool.cell_size))
         at = tuple(n for n in job.at if n <= most) or job.at[:1]
+        if way in sampled.WAYS:
+            found = gathered([sampled.run(case, n, at) for n in range(job.runs)])
+            return [row_of(job.way, job.kind, *key, of) for key, of in found.items()]
         is_claimed = work.rule.confidence is not None or work.confidence_sequence is not None
         until = work.pool.n_items if job.kind[0] == "g" and is_claimed else job.until
         found = gathered([run(case, n, at, until, levels) for n in range(job.runs)])
@@ -62,7 +65,8 @@ def sure_rows_of(job: Job) -> list[Row]:
 
 def every_job(runs: int = LONG, until: int = UNTIL) -> list[Job]:
     """All ways on all their kinds of pools."""
-    plain = [Job(way.name, kind, runs, AT, until) for way in WAYS for kind in way.kinds]
+    ways = (*WAYS, *sampled.WAYS)
+    plain = [Job(way.name, kind, runs, AT, until) for way in ways for kind in way.kinds]
     votes = [Job(judged.WAY, kind, runs, (20, 60, 200), 200) for kind in judged.KINDS]
     return plain + votes
 
@@ -94,4 +98,6 @@ SHORT = [
     _job("which model", "b ten points in a hundred"),
     _job("which model, no scores", "e near the rope"),
     _job("worst of each model", "b ten points in a hundred", 5),
+    _job("random sample, identify", "d overconfident"),
+    _job("random sample, estimate", "f one-sided"),
 ]

@@ -1,6 +1,7 @@
 """The plan: one YAML file that says what is assessed, how, and when to stop."""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -188,12 +189,18 @@ class Plan(PlanPart):
         return found + warnings_of_structure(self.pool, self.question, prior)
 
 
-def load_plan(path: Path | str, for_simulation: bool = False) -> Plan:
+def load_plan(
+    path: Path | str,
+    for_simulation: bool = False,
+    asking: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Plan:
     """Read and check a plan file; the paths in it are taken relative to its folder.
 
     Args:
         path: the YAML file.
         for_simulation: nobody will label anything, so `assessment` and `pool.data` may be absent.
+        asking: a `question` in place of the plan's, and what of `pool` is otherwise for it; the
+            rule and the strata follow by default.
 
     Raises:
         PlanError: it cannot be read, or is not a plan: all its mistakes, one a line.
@@ -204,6 +211,11 @@ def load_plan(path: Path | str, for_simulation: bool = False) -> Plan:
         values = {"assessment": as_id(path)} | values
         if isinstance(values.get("pool"), dict):
             values["pool"] = {"data": {}} | values["pool"]
+    if asking is not None:
+        kept = {key: value for key, value in values.items() if key not in ("stop", "strategy")}
+        pool = {key: value for key, value in values["pool"].items() if key != "strata"}
+        pool |= asking.get("pool", {})
+        values = kept | {"question": asking["question"], "pool": pool}
     context = {"folder": path.resolve().parent, "for_simulation": for_simulation}
     try:
         return Plan.model_validate(values, context=context)

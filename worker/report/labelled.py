@@ -10,13 +10,13 @@ from worker.assessment import Assessment, assess
 from worker.errors import PlanError
 from worker.formats import counted
 from worker.plan import Plan, load_plan, plan_hash
-from worker.plan.annotation_part import AnnotationPlan
 from worker.plan.project_part import Existing
 from worker.pool import check_question, compile_pool
 from worker.pool.labels import Labels, read_labels
 from worker.report.contents import Report
 from worker.report.contents_labels import LabelSource
 from worker.report.gathering import gather
+from worker.report.other_metrics import labels_alone, with_other_metrics
 from worker.store import Header
 from worker.store.memory import MemoryLedger
 
@@ -38,13 +38,7 @@ def report_on(path: Path, given: str, use: Existing, pools: Path) -> Report:
     """
     plan = load_plan(path, for_simulation=True)
     _refuse(plan, path)
-    alone = plan.model_copy(
-        update={
-            "pool": plan.pool.model_copy(update={"data": {}}),
-            "stop": plan.stop.model_copy(update={"looks": 1, "budget": None}),
-            "annotation": AnnotationPlan(),
-        }
-    )
+    alone = labels_alone(plan)
     labels = read_labels(alone, pools, given, use)
     pool = compile_pool(alone, pools, labels=labels)
     check_question(alone, pool)
@@ -62,7 +56,10 @@ def report_on(path: Path, given: str, use: Existing, pools: Path) -> Report:
     own = {k: v for k, v in report.reproduce.items() if k not in ("project", "url", "strategy")}
     source = _source(work, labels)
     commands = [f"{command} --labels-are {source.use}"]
-    return replace(report, source=source, reproduce=own | {"commands": commands})
+    report = replace(report, source=source, reproduce=own | {"commands": commands})
+    if source.use == "known" or plan.models is not None:
+        return report
+    return with_other_metrics(report, path, labels, pools)
 
 
 def _refuse(plan: Plan, path: Path) -> None:

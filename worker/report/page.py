@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from worker.files import write_whole
 from worker.formats import found, shown
 from worker.report import tables, tables_people
-from worker.report.contents import Report, as_json
+from worker.report.contents import Confusion, Report, as_json
 from worker.report.contents_people import MOST_R_HAT
 from worker.report.csv import groups_csv
 from worker.report.models import models_tables
@@ -22,9 +22,11 @@ from worker.report.parents import parents_table, sections
 from worker.report.pictures import MOST_PAIRS, calibration, progress, rope
 from worker.report.pictures_confusion import confusion, uncertainty
 from worker.report.pictures_groups import chances, costs, forest, labels_per_group, ranks
+from worker.report.pictures_labels import accuracy_against_ece, points
 from worker.report.pictures_people import habits
 from worker.report.pictures_svg import Picture
 from worker.report.tables_change import then_and_now_table
+from worker.report.tables_labels import metrics_tables
 from worker.report.tables_opinions import opinions_tables
 from worker.report.templating import policy, script, style, template
 
@@ -94,10 +96,16 @@ def pictures(report: Report) -> dict[str, Picture | None]:
         "pairs": (bool(report.pairs), rope),
         "calibration": (bool(report.reliability and report.reliability.bins), calibration),
         "confusion": (has_matrix, confusion),
-        "uncertainty": (has_matrix, uncertainty),
+        "uncertainty": (has_matrix and matrix != _exact(matrix), uncertainty),
+        "against_ece": (len(points(report)) > 1, accuracy_against_ece),
     }
     drawn = {name: draw(report) if is_there else None for name, (is_there, draw) in wanted.items()}
     return drawn | habits(report) | _of_votes(report)
+
+
+def _exact(matrix: Confusion | None) -> Confusion | None:
+    """A matrix as it is where nothing is uncertain any more."""
+    return None if matrix is None else replace(matrix, low=matrix.mean, high=matrix.mean)
 
 
 def _of_votes(report: Report) -> dict[str, Picture | None]:
@@ -129,6 +137,7 @@ def _tables(report: Report) -> dict[str, tables.Table]:
         "parents": parents_table(report),
         **models_tables(report),
         **opinions_tables(report),
+        **metrics_tables(report),
         "pairs": tables.pairs_table(report),
         "confusion": tables.confusion_table(report),
         "annotators": tables_people.people_table(report),

@@ -19,7 +19,7 @@ def assay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "p.csv").write_text(CSV)
     (tmp_path / "plan.yaml").write_text(PLAN)
 
-    def run(*arguments: str) -> Result:
-        return CliRunner().invoke(cli, list(arguments))
+    def run(*arguments: object) -> Result:
+        return CliRunner().invoke(cli, [str(one) for one in arguments])
 
     return run

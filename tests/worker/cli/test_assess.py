@@ -4,49 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 
-from tests.bench.assess import known_posteriors
-from tests.bench.paper.data import folder
+from tests.worker.cli.assessed import report_of, some_labels
 from tests.worker.cli.commands import failed
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, write_plan
-from worker.cli.main import cli
-
-Assay = Callable[..., Result]
-
-
-@pytest.fixture
-def assay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Assay:
-    """Run a command where there is neither Label Studio nor Redis."""
-    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    for name in ("REDIS_URL", "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    return lambda *arguments: CliRunner().invoke(cli, [str(a) for a in arguments])
-
-
-def report_of(done: Result) -> dict[str, Any]:
-    """What a command that was asked for JSON made."""
-    assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert Path(told["page"]).exists()
-    found: dict[str, Any] = json.loads(Path(told["json"]).read_text(encoding="utf-8"))
-    return found
-
-
-def some_labels(folder: Path, n: int) -> Path:
-    """A file with the labels of n of the items, drawn at random."""
-    table = pd.read_csv(folder / "predictions.csv")[["item_id", "truth"]]
-    path = folder / "labels.csv"
-    table.rename(columns={"truth": "label"}).sample(n, random_state=1).to_csv(path, index=False)
-    return path
 
 
 def test_where_all_items_are_labelled_everything_is_known_exactly(assay, tmp_path):
@@ -71,6 +37,37 @@ def test_where_all_items_are_labelled_everything_is_known_exactly(assay, tmp_pat
     with Path(told["page"]).with_suffix(".csv").open(encoding="utf-8") as file:
         assert [row["name"] for row in csv.DictReader(file)] == list(CLASSES)
     assert "exact" in " ".join(report["source"]["text"])
+
+
+def test_a_report_tells_every_metric_whatever_is_asked(assay, tmp_path):
+    plan, labels = write_plan(tmp_path), some_labels(tmp_path, N_ITEMS)
+    done = assay("assess", plan, "--labels", labels, "--json")
+
+    report = report_of(done)
+    found = {one["metric"]: one for one in report["source"]["metrics"]}
+    table = pd.read_csv(tmp_path / "predictions.csv")
+    score, right = table.score.to_numpy(), (table.predicted == table.truth).to_numpy()
+    assert found["bias"]["overall"]["mean"] == pytest.approx(np.mean(score - right), abs=1e-6)
+    assert found["ece"]["overall"]["mean"] == pytest.approx(ece(score, right), abs=1e-6)
+    for g, group in enumerate(report["groups"]):
+        mine = (table.predicted == group["name"]).to_numpy()
+        assert found["accuracy"]["groups"][g]["mean"] == group["mean"]
+        own = {"bias": np.mean((score - right)[mine]), "ece": ece(score[mine], right[mine])}
+        for metric, value in own.items():
+            assert found[metric]["groups"][g]["mean"] == pytest.approx(value, abs=1e-6)
+        truth = table.truth[mine].value_counts(normalize=True)
+        matrix = report["confusion"]
+        shares = dict(zip(matrix["classes"], matrix["mean"][g], strict=True))
+        assert shares == pytest.approx({name: truth.get(name, 0.0) for name in shares}, abs=1e-6)
+    page = Path(json.loads(done.stdout)["page"]).read_text(encoding="utf-8")
+    assert "Accuracy against calibration error" in page
+    assert "Half the width" not in page  # of a matrix that is counted
+
+
+def ece(score: np.ndarray, right: np.ndarray) -> float:
+    """The calibration error over ten bins of equal width, straight from the items."""
+    at = np.minimum((score * 10).astype(int), 9)
+    return float(sum(abs((score - right)[at == b].sum()) for b in range(10)) / score.size)
 
 
 def test_of_all_items_it_makes_no_difference_how_they_were_chosen(assay, tmp_path):
@@ -101,93 +98,14 @@ def test_labels_tell_of_the_other_items_only_if_they_are_said_to_be_a_random_sam
     for one in (known, random):
         assert (one["labels"], one["items"]["labelled"], one["items"]["unclaimed"]) == (90, 90, 60)
         assert one["forecast"] is None
+    assert known["source"]["metrics"] == []
+    assert known["overall"] is None
+    for one in random["source"]["metrics"]:
+        assert one["overall"]["low"] < one["overall"]["mean"] < one["overall"]["high"]
+    assert random["overall"] == random["source"]["metrics"][0]["overall"]
+    assert random["reliability"]["bins"]
     width = [np.mean([g["high"] - g["low"] for g in one["groups"]]) for one in (known, random)]
     assert width[1] < 0.8 * width[0]
-
-
-METRICS = [
-    ("accuracy", "", "predicted_class"),
-    ("bias", "", "predicted_class"),
-    ("ece", "", "predicted_class"),
-    ("ece", "", "score_bin(10)"),
-    ("cost", ", costs: costs.csv", "predicted_class"),
-    ("confusion", "", "predicted_class"),
-    ("tpr", ", positive: cow", "region"),
-]
-RULES = {"estimate": "{rmse: 0.02}", "identify": "{mrr: {}}", "compare": "{rope: {}}"}
-
-
-QUESTIONS = [
-    (task, *of)
-    for task in RULES
-    for of in METRICS
-    if task == "estimate" or (of[0] != "confusion" and of[2] != "score_bin(10)")
-]
-
-
-@pytest.mark.parametrize(("task", "metric", "more", "groups"), QUESTIONS)
-def test_every_question_has_its_report_from_all_labels_and_from_a_sample(
-    assay, tmp_path, task, metric, more, groups
-):
-    pairs = ", compare: all" if task == "compare" else ""
-    plan = write_plan(
-        tmp_path, by_probabilities=True, prior="{}", groups=groups, stop=RULES[task],
-        question=f"{{task: {task}, metric: {metric}{more}{pairs}}}",
-    )  # fmt: skip
-    whole = report_of(assay("assess", plan, "--labels", "truth", "--json"))
-    sample = assay(
-        "assess", plan, "--labels", some_labels(tmp_path, 60), "--labels-are", "random", "--json"
-    )
-    part = assay("assess", plan, "--labels", tmp_path / "labels.csv", "--json")
-
-    assert whole["is_certain"]
-    assert all(g["low"] == pytest.approx(g["high"], abs=1e-6) for g in whole["groups"])
-    assert report_of(sample)["labels"] == report_of(part)["labels"] == 60
-
-
-@pytest.mark.skipif(not (folder() / "cifar100").exists(), reason="the paper's data is not here")
-def test_reports_of_the_papers_data_say_what_the_papers_state(tmp_path):
-    for one in known_posteriors(tmp_path / "paper"):
-        assert one.said == pytest.approx(one.stated, abs=0.01), one.what
-
-
-@pytest.mark.parametrize(
-    ("question", "stop"),
-    [("{task: identify}", "{mrr: {}}"), ("{task: compare}", "{rope: {epsilon: 0.01}}")],
-)
-def test_one_file_of_labels_tells_of_several_models(assay, tmp_path, question, stop):
-    plan = write_plan(tmp_path)
-    table = pd.read_csv(tmp_path / "predictions.csv", dtype=str)
-    table["predicted"] = np.where(np.arange(N_ITEMS) % 7 == 0, "cat", table.predicted)
-    table.to_csv(tmp_path / "new.csv", index=False)
-    models = [
-        f"{{name: {name}, predictions: {file}.csv, predicted: predicted, score: score}}"
-        for name, file in (("old", "predictions"), ("new", "new"))
-    ]
-    plan.write_text(
-        f"pool: {{classes: [{', '.join(CLASSES)}]}}\nmodels: [{', '.join(models)}]\n"
-        f"question: {question}\nstop: {stop}\n"
-    )
-
-    whole = report_of(assay("assess", plan, "--labels", "predictions.csv:truth", "--json"))
-    labels = some_labels(tmp_path, 90)
-    sample = report_of(
-        assay("assess", plan, "--labels", labels, "--labels-are", "random", "--json")
-    )
-    part = assay("assess", plan, "--labels", labels)
-
-    assert whole["is_certain"]
-    old = pd.read_csv(tmp_path / "predictions.csv")
-    if whole["models"]["differences"]:
-        exact = (old.predicted == old.truth).mean() - (table.predicted == old.truth).mean()
-        (row,) = whole["models"]["differences"]
-        assert (row["low"], row["high"]) == pytest.approx((exact, exact), abs=1e-6)
-    else:
-        right = (old.predicted == old.truth).groupby(old.predicted).mean()
-        for row in whole["models"]["groups"][: len(CLASSES)]:
-            assert row["mean"] == pytest.approx(right[row["group"]], abs=1e-6)
-    assert sample["labels"] == 90
-    assert "say --labels-are random if they were drawn at random" in failed(part)
 
 
 def test_one_command_on_a_file_of_predictions_and_labels_is_enough(assay, tmp_path):
@@ -209,7 +127,7 @@ def test_a_plan_as_init_writes_it_is_enough_also_where_its_images_are_not_there(
     (tmp_path / "p.csv").write_text(text)
     said = "\n".join(f"i{n},{'ab'[n % 3 == 0]}" for n in range(40))
     (tmp_path / "l.csv").write_text(f"item_id,animal\n{said}\n")
-    assert assay("init", "p.csv").exit_code == 0
+    assert assay("init", "p.csv", "--force").exit_code == 0
 
     done = assay("assess", "plan.yaml", "--labels", "l.csv", "--to", "here")
 

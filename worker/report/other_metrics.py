@@ -1,0 +1,139 @@
+"""What a file of labels tells besides what is asked: accuracy, bias and calibration error.
+
+Each is asked of a plan of its own, as an estimate, so that its numbers are those that such a plan
+publishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from worker.assessment import Assessment, assess
+from worker.core.posterior.belief import Belief
+from worker.errors import PlanError
+from worker.findings.evidence import groups, overall
+from worker.metrics import WORDS
+from worker.plan import Plan, load_plan
+from worker.plan.annotation_part import AnnotationPlan
+from worker.pool import Pool, compile_pool
+from worker.pool.labels import Labels
+from worker.report.contents import Confusion, Interval, Report
+from worker.report.contents_labels import OtherMetric
+from worker.report.reliability import reliability
+from worker.store.tally import read_tally_key
+
+_OF_GROUPS = ("accuracy", "bias", "ece")
+_MOST_CLASSES = 30  # in a confusion matrix that nobody asked for: of more a picture shows a part
+_BINS: Mapping[str, Any] = {"groups": "score_bin(10)", "parents": None}
+
+
+def labels_alone(plan: Plan) -> Plan:
+    """The plan without what is said of annotators, of looks at growing labels, and of a budget."""
+    return plan.model_copy(
+        update={
+            "pool": plan.pool.model_copy(update={"data": {}}),
+            "stop": plan.stop.model_copy(update={"looks": 1, "budget": None}),
+            "annotation": AnnotationPlan(),
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Estimate:
+    work: Assessment
+    belief: Belief
+
+    @property
+    def whole(self) -> Interval | None:
+        told = overall(self.work, self.belief)
+        return None if told is None else Interval(*(round(float(x), 6) for x in told))
+
+    @property
+    def of_groups(self) -> tuple[Interval | None, ...]:
+        rows = groups(self.work, self.belief)
+        return tuple(
+            None if row["mean"] is None else Interval(row["mean"], row["low"], row["high"])
+            for row in rows
+        )
+
+
+def with_other_metrics(report: Report, path: Path, labels: Labels, pools: Path) -> Report:
+    """A report of one model, with every metric that labels of all items, or of a sample, tell.
+
+    What a decision's labels do not tell, since they do not lie as items do, these do: the whole
+    pool's value, and the calibration curve.
+
+    Args:
+        path: of the plan. pools: where compiled pools are kept.
+    """
+    plan = load_plan(path, for_simulation=True)
+    level = {} if plan.question.level is None else {"level": plan.question.level}
+    found, curve, matrix = [], report.reliability, report.confusion
+    whole_is_known = report.labels == report.pool_items and report.models is None
+    for metric in _OF_GROUPS:
+        if metric == "ece" and any(factor.is_score_bin for factor in plan.pool.factors):
+            of_groups: tuple[Interval | None, ...] = ()
+        else:
+            one = _estimate(path, labels, pools, {"metric": metric} | level)
+            if one is None:
+                continue
+            of_groups = one.of_groups
+            if metric == "accuracy" and curve is None:
+                curve = reliability(one.work, one.belief, {}, [])
+            if metric == "accuracy" and matrix is None and whole_is_known:
+                matrix = confusion_counted(one.work.pool)
+        if metric == "ece":
+            one = _estimate(path, labels, pools, {"metric": metric}, _BINS)
+        whole = None if one is None else one.whole
+        found.append(OtherMetric(metric, WORDS[metric].name, whole, of_groups))
+    assert report.source is not None, "asked of reports from labels"
+    asked = next((one.overall for one in found if one.metric == report.metric), None)
+    return replace(
+        report,
+        source=replace(report.source, metrics=tuple(found)),
+        overall=report.overall or (asked if report.metric != "ece" else None),
+        reliability=curve,
+        confusion=matrix,
+    )
+
+
+def confusion_counted(pool: Pool) -> Confusion | None:
+    """How the true classes share the predicted ones where all items are labelled; a count.
+
+    None of other groups than the predicted classes, and of more classes than a page can show.
+    """
+    names, known = pool.classes, pool.known
+    if known is None or len(names) > _MOST_CLASSES or pool.group_names != names:
+        return None
+    told = [(read_tally_key(key), n) for key, n in known.tally.items()]
+    classes = (*names, *sorted({key.label for key, _ in told} - set(names)))
+    place = {name: k for k, name in enumerate(classes)}
+    counts = np.zeros((len(classes), len(classes)))
+    for key, n in told:
+        counts[key.predicted, place[key.label]] += n
+    with np.errstate(invalid="ignore"):
+        shares = (counts / counts.sum(axis=1, keepdims=True)).round(6)
+    rows = tuple(tuple(None if x != x else x for x in row) for row in shares.tolist())
+    return Confusion(classes, rows, rows, rows)
+
+
+def _estimate(
+    path: Path,
+    labels: Labels,
+    pools: Path,
+    question: Mapping[str, Any],
+    pool: Mapping[str, Any] | None = None,
+) -> _Estimate | None:
+    """An estimate of another metric; None where the plan's pool has none."""
+    asking = {"question": {"task": "estimate", **question}, "pool": pool or {}}
+    try:
+        plan = labels_alone(load_plan(path, for_simulation=True, asking=asking))
+    except PlanError:
+        return None
+    work = assess(plan, compile_pool(plan, pools, labels=labels))
+    return _Estimate(work, work.believe({}))
