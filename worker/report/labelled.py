@@ -6,12 +6,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
 from worker.assessment import Assessment, assess
+from worker.core.drift.sample import drawn_alike
 from worker.errors import PlanError
 from worker.formats import counted
 from worker.plan import Plan, load_plan, plan_hash
 from worker.plan.project_part import Existing
-from worker.pool import check_question, compile_pool
+from worker.pool import Pool, check_question, compile_pool
+from worker.pool.groups import equal_mass_thresholds
+from worker.pool.known import labels_of_rows
 from worker.pool.labels import Labels, read_labels
 from worker.report.contents import Report
 from worker.report.contents_labels import LabelSource
@@ -19,6 +24,9 @@ from worker.report.gathering import gather
 from worker.report.other_metrics import labels_alone, with_other_metrics
 from worker.store import Header
 from worker.store.memory import MemoryLedger
+
+_PARTS = 10  # of equal mass, in which the scores of a sample are held against the pool's
+_SURPRISE = 0.001
 
 
 def report_on(path: Path, given: str, use: Existing, pools: Path) -> Report:
@@ -85,6 +93,22 @@ def _refuse(plan: Plan, path: Path) -> None:
         raise PlanError(problems, str(path))
 
 
+def _unlike_a_sample(pool: Pool) -> list[str]:
+    """By what known items differ from the pool, so that they are hardly a random sample of it."""
+    assert pool.known is not None, "asked of pools with labels"
+    rows, _ = labels_of_rows(pool.known, pool.cell_start, pool.predicted)
+    kinds = {"by predicted class": pool.predicted.astype(np.int64)}
+    if pool.has_scores:
+        at = equal_mass_thresholds(pool.score, _PARTS)
+        kinds["by score"] = np.searchsorted(at, pool.score, side="right")
+    return [
+        by
+        for by, kind in kinds.items()
+        if drawn_alike(*(np.bincount(of, minlength=kind.max() + 1) for of in (kind[rows], kind)))
+        < _SURPRISE
+    ]
+
+
 def _source(work: Assessment, labels: Labels) -> LabelSource:
     pool, known = work.pool, work.pool.known
     assert known is not None, "a pool with labels has them"
@@ -102,6 +126,12 @@ def _source(work: Assessment, labels: Labels) -> LabelSource:
             "random sample of the pool, as was said (random): had they been chosen by their "
             "scores, by disagreement or because they were easy, everything here would be biased."
         ]
+        if unlike := _unlike_a_sample(pool):
+            text.append(
+                f"They do not look like one: {' and '.join(unlike)} they differ from the pool more "
+                "than one random sample in a thousand does. Look up how they were chosen, and say "
+                "--labels-are known if you cannot."
+            )
     else:
         text = [
             f"{n:,} of {counted(n_items, 'item')} have a label in {in_file}, and nobody said how "

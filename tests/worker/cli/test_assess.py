@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import assay as notebook
 from tests.worker.cli.assessed import report_of, some_labels
 from tests.worker.cli.commands import failed
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, write_plan
@@ -68,6 +69,14 @@ def ece(score: np.ndarray, right: np.ndarray) -> float:
     """The calibration error over ten bins of equal width, straight from the items."""
     at = np.minimum((score * 10).astype(int), 9)
     return float(sum(abs((score - right)[at == b].sum()) for b in range(10)) / score.size)
+
+
+def test_a_notebook_gets_the_same_report(assay, tmp_path):
+    plan, labels = write_plan(tmp_path), some_labels(tmp_path, 50)
+    seen = notebook.assess(plan, labels, labels_are="random")
+    made = report_of(assay("assess", plan, "--labels", labels, "--labels-are", "random", "--json"))
+    assert (seen.text, seen.labels) == (made["text"], 50)
+    assert made["text"] in seen._repr_html_()
 
 
 def test_of_all_items_it_makes_no_difference_how_they_were_chosen(assay, tmp_path):
@@ -147,6 +156,17 @@ def test_what_the_plan_says_of_annotators_and_budget_plays_no_part(assay, tmp_pa
     )  # fmt: skip
     report = report_of(assay("assess", plan, "--labels", "truth", "--json"))
     assert report["is_certain"]
+
+
+def test_a_sample_that_can_be_none_is_told(assay, tmp_path):
+    plan, labels = write_plan(tmp_path), some_labels(tmp_path, 60)
+    told = "They do not look like one"
+    asked = ("assess", plan, "--labels", labels, "--labels-are", "random")
+    assert told not in assay(*asked).output
+    table = pd.read_csv(tmp_path / "predictions.csv").sort_values("score")
+    table[["item_id", "truth"]][:60].to_csv(labels, index=False)
+    assert f"{told}: by score they differ from the pool" in assay(*asked).output
+    assert told not in assay("assess", plan, "--labels", labels).output
 
 
 def test_labels_that_are_left_out_are_counted(assay, tmp_path):
