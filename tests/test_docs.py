@@ -18,7 +18,7 @@ DOCUMENTS = [ROOT / "README.md", *ROOT.glob("worker/**/README.md"), *ROOT.glob("
 DOCUMENTS += [*sorted(ROOT.glob("deploy/*.md")), ROOT / "samples" / "README.md"]
 # Of the recipes: a file's name, what kind it is, and what is in it.
 RECIPES = re.findall(
-    r"`([\w-]+\.(?:csv|yaml))`:\n\n```(csv|yaml)\n(.*?)```",
+    r"`([\w-]+\.(?:csv|yaml|jsonl))`:\n\n```(csv|yaml|jsonl)\n(.*?)```",
     (ROOT / "samples" / "README.md").read_text(encoding="utf-8"),
     re.DOTALL,
 )

@@ -65,3 +65,20 @@ def test_its_plan_has_the_old_classifier_as_a_second_opinion_that_annotators_do_
     assert pool.opinions is not None
     assert [opinion.columns for opinion in pool.opinions] == [("old_class", "old_score")]
     assert {*pool.data.values()} == {"image"}
+
+
+def test_the_answers_are_what_their_script_makes_and_its_readme_says(capsys, tmp_path, monkeypatch):
+    folder = SAMPLE.parent / "answers"
+    spec = importlib.util.spec_from_file_location("answers", SAMPLE.parent / "make_answers.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    monkeypatch.setattr(script, "FOLDER", tmp_path)
+    script.main()
+    for name in ("answers.jsonl", "truth.csv"):
+        assert (tmp_path / name).read_text("utf-8") == (folder / name).read_text("utf-8")
+    readme = (SAMPLE.parent / "README.md").read_text(encoding="utf-8")
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 4
+    assert all(f"    {line}\n" in readme for line in said)

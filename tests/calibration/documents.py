@@ -13,6 +13,8 @@ import numpy as np
 from tests.fakes import FakeDesk
 from tests.report.at_work import AtWork, at_work
 from tests.report.crowds import Crowd, crowd
+from tests.worker.answers import SCHEMA, write_outputs
+from tests.worker.answers import plan_of as plan_of_outputs
 from tests.worker.assessment.evaluated import Evaluated, evaluated
 from tests.worker.assessment.models_pool import header_of, plan_of, values_of, write_models
 from tests.worker.simulate.simulated_pool import write_plan
@@ -102,6 +104,7 @@ def begun(folder: Path) -> Iterator[tuple[str, Begun]]:
         yield name, _models(folder / name.replace(" ", "-"), where)
     yield "best model", _models(folder / "best-model", None, of="models")
     yield "continued", _continued(folder)
+    yield "verdicts", _verdicts(folder / "verdicts")
     voted = crowd(
         folder / "crowd", "{rule: dawid-skene, per_item: 3, gold: {items: gold.csv}}", n_items=30
     )
@@ -124,6 +127,17 @@ def _models(folder: Path, where: str | None, **asked: str) -> AtWork:
     work = assess(plan, compiled)
     one = AtWork(work, header, ledger, FakeDesk(), truth, folder / "decisions")
     one.label(12)
+    return one
+
+
+def _verdicts(folder: Path) -> AtWork:
+    truth = write_outputs(folder)
+    plan = plan_of_outputs(folder, stop={"mrr": {"confidence": 0.9999}})
+    work = assess(plan, compile_pool(plan, folder / "pools"))
+    ledger, header = MemoryLedger(plan.assessment), header_of(plan, work.pool)
+    ledger.begin(header)
+    one = AtWork(work, header, ledger, FakeDesk(SCHEMA), truth, folder / "decisions")
+    one.label(N_LABELS)
     return one
 
 

@@ -147,7 +147,12 @@ def truth_of(
     else:
         told = case.pool.truth(rng)
         rate = told.rate[case.row]
-        outcome = outcomes(work, told.label[case.row])
+        if case.way.has_verdict:  # whose kinds go with the topic
+            failure = np.where(told.label == case.pool.predicted, 0, 1 + told.label % 3)
+            told = replace(told, label=failure[case.row])
+            outcome = outcomes(work, told.label)
+        else:
+            outcome = outcomes(work, told.label[case.row])
     if is_several:
         return outcome, estimates(all_counted(work.several, outcome)), told
     if work.best_model is not None:
@@ -196,7 +201,7 @@ def run(
                 more = labels_more(work, state.belief, state.verdict)
                 if more is not None:
                     foreseen.append((n, more))
-                if case.way.has_report:
+                if case.way.has_report or case.way.has_verdict:
                     shown = Revealed(work, revealed.belief, np.array(rows), outcome, told_of)
                     found |= {(name, n): of for name, of in of_report(shown).items()}
             bands = _at_all_times(bands, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from tests.calibration.made import Floats, Ints, Truth
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
 from worker.report.contents import Interval, Reliability
+from worker.report.failures import failures_of
 from worker.report.families import families
 from worker.report.reliability import reliability
 from worker.simulate.against_truth import STATISTICS, Held
@@ -20,7 +22,7 @@ from worker.store.tally import tally_key
 NAMES = frozenset({
     *STATISTICS, "claim", "forecast", "reliability bin", "reliability curve", "ECE over bins",
     "ECE over the curve", "parent's reliability bin", "parent's ECE",
-    "sd between parents", "further parent",
+    "sd between parents", "further parent", "failure kind",
 })  # fmt: skip
 _ROUNDED = 1.5e-6
 _LEVEL = 0.95
@@ -67,11 +69,26 @@ def of_report(seen: Revealed) -> dict[str, Held]:
             parts = [curve[key] for curve in curves for key in of if key in curve]
             if parts:
                 found[name] = Held(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    if work.plan.annotation.verdict is not None and seen.truth is not None:
+        found["failure kind"] = _of_failures(seen, seen.truth.label)
     if apart is not None and seen.truth is not None and seen.truth.new is not None:
         assert seen.truth.sd is not None, "sites are drawn together"
         found["sd between parents"] = _held([(apart.sd, seen.truth.sd)])
         found["further parent"] = _held([(apart.new, seen.truth.new)])
     return found
+
+
+def _of_failures(seen: Revealed, label: Ints) -> Held:
+    """label: (N,) right, 0, or the kind of failure, of all rows."""
+    pool = seen.work.pool
+    cell = np.repeat(np.arange(pool.n_cells), pool.cell_size)
+    keys = [
+        tally_key(claim, int(cell[row]), 0, pool.classes[label[row]])
+        for claim, row in enumerate(seen.rows.tolist())
+    ]
+    told = failures_of(seen.work, Counter(keys))
+    true = np.bincount(label, minlength=len(pool.classes))[1:] / label.size
+    return _held([(Interval(a.mean, a.low, a.high), x) for a, x in zip(told, true, strict=True)])
 
 
 def _of_curve(now: Reliability, then: Reliability) -> dict[str, Held]:

@@ -21,7 +21,7 @@ class Way:
 
     has_scores: whether the classifier gives any. size: of the made pools. has_report: look at the
     sections of a report, too. n_models: two to compare. has_probabilities: of all classes.
-    has_opinions: more is known of the items than the score.
+    has_opinions: more is known of the items than the score. has_verdict: people judge outputs.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Way:
     n_models: int = 1
     has_probabilities: bool = False
     has_opinions: bool = False
+    has_verdict: bool = False
 
 
 _WITHOUT_REAL = MADE
@@ -80,11 +81,7 @@ WAYS = (
         {"question": COMPARE, "stop": {"guarantee": "anytime"}},
         (*_COMPARED, "g svhn"),
     ),
-    Way(
-        "compare, infinite",
-        {"question": COMPARE, "population": "infinite"},
-        _COMPARED,
-    ),
+    Way("compare, infinite", {"question": COMPARE, "population": "infinite"}, _COMPARED),
     Way("identify bias", {"question": IDENTIFY | {"metric": "bias"}}, _TEN),
     Way(
         "ECE of the pool",
@@ -225,10 +222,7 @@ WAYS = (
     # Not of the truth as an opinion: no error is left where it agrees, and no equal-tailed interval
     # of the whole pool reaches that end.
     Way(
-        "estimate, opinions",
-        {"question": ESTIMATE, "stop": RMSE},
-        _OPINED[:-1],
-        has_opinions=True,
+        "estimate, opinions", {"question": ESTIMATE, "stop": RMSE}, _OPINED[:-1], has_opinions=True
     ),
     Way(
         "estimate, opinions, no scores",
@@ -270,6 +264,8 @@ WAYS = (
         has_probabilities=True,
         has_opinions=True,
     ),
+    Way("verdicts", {"question": IDENTIFY}, MADE[1:], has_verdict=True),
+    Way("estimate verdicts", {"question": ESTIMATE, "stop": RMSE}, MADE[1:], has_verdict=True),
     # A prior that is chosen is as right as the scores are, of which the plan warns.
     Way("informative", {"question": IDENTIFY, "prior": {"kind": "informative"}}, ("a model",)),
 )
@@ -299,6 +295,10 @@ def plan_of(way: Way, pool: Made, classes: tuple[str, ...]) -> dict[str, Any]:
     if way.has_probabilities:
         said = {"probabilities": [f"p_{name}" for name in classes]}
     asked: dict[str, Any] = {"groups": "predicted_class", "classes": list(classes)}
+    if way.has_verdict:
+        said = {"score": "score"}
+        asked = {"groups": "predicted"}
+        plan["annotation"] = {"verdict": {"right": ["c00"], "wrong": ["c01", "c02", "c03"]}}
     if kind == "f one stratum":
         asked["strata"] = 1
     if way.has_opinions:

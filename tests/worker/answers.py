@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from connector.schema import Schema
 from worker.plan import Plan
 
 RIGHT, WRONG = ["Correct", "Acceptable"], ["Wrong", "Unsafe"]
+SCHEMA = Schema("answer", "question", (*RIGHT, *WRONG), None, {"Acceptable": "Correct"})
 TOPICS = {"sums": 0.95, "dates": 0.5, "units": 0.85, "names": 0.9}
 
 

@@ -56,6 +56,12 @@ def assess(plan: Plan, pool: Pool) -> Assessment:
     )
 
 
+def kind_of(plan: Plan, pool: Pool, meaning: Outcomes) -> Kind:
+    """What believes the labels of a plan, whatever they are to mean."""
+    rules = replace(plan.annotation.rules, shown=_shown_by(pool))
+    return _kind(plan, pool, meaning, begun_with(pool, meaning), rules)
+
+
 def _kind(plan: Plan, pool: Pool, meaning: Outcomes, begun: Begun, rules: Rules) -> Kind:
     if plan.question.of == "models":
         return best_of(plan, pool)

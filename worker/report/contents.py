@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from worker.report.contents_labels import LabelSource
-from worker.report.contents_people import Agreement, Annotator, Confusions, Disputed, Rejected
+from worker.report.contents_people import (
+    Agreement,
+    Annotator,
+    Confusions,
+    Disputed,
+    Failure,
+    Rejected,
+)
 from worker.report.contents_progress import Changes, Forecast, Point
 
 if TYPE_CHECKING:
@@ -122,8 +129,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """How different parents are: the standard deviation of accuracy between all that are like them,
-    and the accuracy that a further one would have."""
+    """Accuracy's standard deviation between all parents like these, and that of a further one."""
 
     sd: Interval
     new: Interval
@@ -216,6 +222,7 @@ class Report:
     agreement: Agreement | None = None
     disputed: tuple[Disputed, ...] = ()  # at most 20, the most disputed first
     confusions: Confusions | None = None
+    failures: tuple[Failure, ...] = ()  # where people judge outputs: each wrong choice
     r_hat: float | None = None  # of the draws of the items' classes, where they are inferred
     evaluation: PredictorExperiment | None = None  # of the task evaluate
     evaluation_text: tuple[str, ...] = ()  # what is confused with what

@@ -115,3 +115,14 @@ class Rejected:
 
     annotation: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A wrong choice of a verdict: labelled outputs, and its share of the whole pool (95%)."""
+
+    name: str
+    labelled: int
+    mean: float
+    low: float
+    high: float

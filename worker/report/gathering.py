@@ -25,6 +25,7 @@ from worker.plan import Plan
 from worker.report import contents
 from worker.report.contents_people import Agreement, Annotator
 from worker.report.contents_progress import Forecast
+from worker.report.failures import failures_of
 from worker.report.families import families
 from worker.report.groups import boundary_of, confusion_of, groups_of, pair_of
 from worker.report.people import annotators, called, items, label_times, rejected
@@ -138,6 +139,7 @@ def gather(
         agreement=agreed,
         disputed=disputed(work, records, votes),
         confusions=confusions(work, names_of, votes),
+        failures=failures_of(work, state.tally),
         r_hat=None if votes is None or votes.crowd is None else round(votes.crowd.r_hat, 3),
         evaluation=far,
         evaluation_text=in_words,

@@ -111,3 +111,17 @@ def _mistakes(report: Report) -> Table:
     )
     caption = "The most frequent mistakes of each annotator, as shares of the true class"
     return Table("mistakes", caption, columns, rows[:_MOST_ROWS])
+
+
+def failures_table(report: Report) -> Table:
+    """The wrong choices of a verdict, the commonest first."""
+    columns = (
+        Column("Choice", "failures.{0}.name", "text"),
+        Column("Labelled", "failures.{0}.labelled", "count"),
+        Column("Share", "failures.{0}.mean", "share"),
+        Column("95% from", "failures.{0}.low", "share"),
+        Column("95% to", "failures.{0}.high", "share"),
+    )
+    found = report.failures
+    rows = [(n,) for n in sorted(range(len(found)), key=lambda n: -found[n].mean)]
+    return Table("failures", "Kinds of failure, as shares of all outputs", columns, rows)

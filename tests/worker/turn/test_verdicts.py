@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from connector.schema import Schema, offered, shown_keys
+from connector.schema import offered, shown_keys
 from tests.fakes import FakeDesk
-from tests.worker.answers import RIGHT, WRONG, plan_of, values_of, write_outputs
+from tests.worker.answers import RIGHT, SCHEMA, WRONG, plan_of, values_of, write_outputs
 from tests.worker.plan.plans import load
 from tests.worker.simulate.simulated_pool import header_of
 from worker.assessment import assess
@@ -22,8 +22,6 @@ from worker.report.words import question_text
 from worker.setup.checking import check_plan
 from worker.store import MemoryLedger
 from worker.turn.loop import advance
-
-SCHEMA = Schema("answer", "question", (*RIGHT, *WRONG), None, {"Acceptable": "Correct"})
 
 
 def _decided(folder: Path, plan: Plan, truth: dict[str, str], people: int = 1) -> dict[str, Any]:
