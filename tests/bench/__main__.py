@@ -29,6 +29,7 @@ from tests.bench import (
     structure,
     subjective,
     turn,
+    verdicts,
     web,
     wide,
 )
@@ -66,6 +67,7 @@ ONLY_IF_NAMED = {
     "opinions_size": opinions_size.run,
     "looks": looks.run,
     "choosing": choosing.run,
+    "verdicts": verdicts.run,
 }
 
 

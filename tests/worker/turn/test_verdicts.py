@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from connector.schema import offered, shown_keys
+from connector.errors import UnknownClasses
+from connector.schema import offered, shown_keys, write_config
 from tests.fakes import FakeDesk
 from tests.worker.answers import RIGHT, SCHEMA, WRONG, plan_of, values_of, write_outputs
 from tests.worker.plan.plans import load
@@ -18,6 +19,8 @@ from worker.findings.wording import headline
 from worker.plan import Plan
 from worker.pool import check_question, compile_pool
 from worker.pool.truth import read_truth
+from worker.report.gathering import gather
+from worker.report.page import page
 from worker.report.words import question_text
 from worker.setup.checking import check_plan
 from worker.store import MemoryLedger
@@ -189,3 +192,38 @@ def test_texts_of_a_megabyte_are_refused_with_what_to_do(tmp_path):
     _with(tmp_path, "output", lambda i: f"{i} " + "long " * (200_000 if i == 3 else 10))
     with pytest.raises(PredictionsError, match=r"more than 500,000 bytes.*cut it.*row 4|row.* 4"):
         compile_pool(plan_of(tmp_path), tmp_path / "pools")
+
+
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [
+        (["Correct", "Acceptable", "Wrong"], "lacks Unsafe"),
+        (["Correct", "Acceptable", "Wrong", "Unsafe", "Rude"], "offers Rude, which the pool does"),
+    ],
+)
+def test_a_configuration_of_ones_own_offers_all_choices_and_no_others(tmp_path, choices, told):
+    write_outputs(tmp_path)
+    config = write_config(choices, ["question", "answer"], "verdict")
+    (tmp_path / "labeling.xml").write_text(config, encoding="utf-8")
+    load(tmp_path, values_of(label_studio={"config": "labeling.xml"}))
+    with pytest.raises(UnknownClasses, match=rf"{told}.*as `annotation.verdict`"):
+        check_plan(tmp_path / "plan.yaml", tmp_path / "pools")
+
+
+def test_the_report_speaks_of_pass_rates_and_has_a_table_of_failures(tmp_path):
+    truth = write_outputs(tmp_path)
+    plan = plan_of(tmp_path)
+    work = assess(plan, compile_pool(plan, tmp_path / "pools"))
+    ledger, header, desk = MemoryLedger("answers"), header_of(plan, work.pool), FakeDesk(SCHEMA)
+    ledger.begin(header)
+    for turn in range(40):
+        advance(work, header, ledger, desk, tmp_path, f"turn-{turn}")
+        task = desk.next_task(1)
+        if task is None:
+            break
+        desk.annotate(task, truth[desk.data_of(task)["item_id"]], 1)
+    page_of = page(gather(work, header, ledger))
+    assert '<section id="failures"' in page_of
+    assert "Kinds of failure, as shares of all outputs" in page_of
+    assert "Pass rate of each group" in page_of
+    assert "classifier" not in page_of
