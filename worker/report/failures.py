@@ -6,21 +6,27 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worker.assessment import Assessment
+from worker.assessment.believing import learnt_errors
 from worker.assessment.opening import kind_of
-from worker.core.posterior.belief import group_share, group_size
-from worker.core.posterior.drawing import N_DRAWS, draw_entries
+from worker.assessment.outcomes import Outcomes
+from worker.core.posterior.belief import Belief, group_size
+from worker.core.posterior.drawing import N_DRAWS, draw, draw_kinds
 from worker.core.posterior.metrics import Metric
 from worker.metrics.kind import whatever_predicted
 from worker.report.contents_people import Failure
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 def failures_of(work: Assessment, tally: Mapping[str, int]) -> tuple[Failure, ...]:
     """A row for each wrong choice; none without a verdict, and where an assessment is continued.
 
-    The belief of the assessment with the kinds of errors counted, as in a confusion matrix, whose
-    draws of all groups are summed up. Of a kind that was never seen the interval begins at 0.
+    From the belief of the assessment with the kinds of errors counted, as in a confusion matrix. Of
+    a kind that was never seen the interval begins at 0.
     """
     if work.plan.annotation.verdict is None or work.pool.since is not None:
         return ()
@@ -36,14 +42,39 @@ def failures_of(work: Assessment, tally: Mapping[str, int]) -> tuple[Failure, ..
         has_entries=True,
     )
     belief = kind_of(work.plan, work.pool, meaning).believe(tally, work.plan.seed)
-    filled = np.flatnonzero(group_size(belief))
-    drawn = draw_entries(belief, np.random.default_rng(N_DRAWS), N_DRAWS)[:, filled, 1:]
-    share = np.einsum("ngl,g->nl", drawn, group_share(belief)[filled])
+    variants = belief.variants or (belief,)
+    rng, n_each = np.random.default_rng(N_DRAWS), -(-N_DRAWS // len(variants))
+    every = [_drawn(one, meaning, rng, n_each) for one in variants]
+    share = np.concatenate([drawn for drawn, _ in every])
+    seen = np.rint(np.mean([of_kind for _, of_kind in every], axis=0)).astype(int).tolist()
     low, high = np.quantile(share, [0.025, 0.975], axis=0)
-    counts = [of.errors.counts.sum(axis=0) for of in belief.variants or (belief,) if of.errors]
-    seen = np.rint(np.mean(counts, axis=0)).astype(int).tolist()
     rows = zip(work.pool.classes[1:], seen, share.mean(axis=0), low, high, strict=True)
     return tuple(
         Failure(name, n, *(round(float(x), 6) for x in (mean, low if n else 0.0, high)))
         for name, n, mean, low, high in rows
     )
+
+
+def _drawn(
+    belief: Belief, meaning: Outcomes, rng: np.random.Generator, n: int
+) -> tuple[Floats, Ints]:
+    """(n, L) draws of each kind's share of the pool, and (L,) how many of each are labelled.
+
+    Wrong answers are drawn as the belief has them. Which kind they are goes with the group, not
+    with the stratum: cells of a group that are taken to differ by themselves average out, and the
+    intervals of a pool whose groups fail in ways of their own hold too seldom.
+    """
+    assert belief.errors is not None, "its kinds are counted"
+    size = group_size(belief)
+    filled = np.flatnonzero(size)
+    counts: Ints = np.zeros((size.size, 1 + meaning.n_kinds), dtype=np.int64)
+    np.add.at(counts[:, 1:], belief.group, belief.errors.counts)
+    counts, size = counts[filled], size[filled]
+    of_groups = replace(meaning, n_classes=np.ones_like(counts[:, 1:]))
+    kinds = draw_kinds(learnt_errors(counts, of_groups), rng, n)
+    wrong = (1 - draw(belief, rng, n)[:, filled]) * size
+    errors = wrong[:, :, None] * kinds
+    if belief.population == "finite":
+        rest = np.rint(wrong - counts[:, 1:].sum(axis=1)).astype(np.int64)
+        errors = (rng.multinomial(rest, kinds) + counts[:, 1:]).astype(np.float64)
+    return errors.sum(axis=1) / size.sum(), counts[:, 1:].sum(axis=0)
