@@ -46,14 +46,15 @@ class Row:
         """A probability that claims nothing, and is right in all runs or in none, but for chance.
 
         Of a real pool; of infinite populations of fixed rates, whose worst class is the same in all
-        runs; and how a pair of groups stands, which is nearly the same in all runs (with one rate
+        runs; and how groups or models stand, which is nearly the same in all runs (with one rate
         for all: practically equal).
         Those who say .44 of many truths are to be wrong about 56 in 100 of them, and of each in
         nearly every run while labels are few: it is judged over pools (`over_pools`).
         """
         if self.is_interval or self.statistic.startswith(("claim", "forecast")):
             return False
-        is_pair = self.statistic == "pair region" and self.kind not in ("a model", _MADE, _REAL)
+        of_pairs = ("pair region", "P(best model)")
+        is_pair = self.statistic in of_pairs and self.kind not in ("a model", _MADE, _REAL)
         is_fixed = self.kind in _FIXED and "infinite" in self.way
         return is_pair or is_fixed or self.kind[0] == "g"
 

@@ -18,9 +18,10 @@ Ints = NDArray[np.int64]
 OWN = 16.0
 # Pseudo-labels of a stratum's covariance, which the guess gives before there are labels.
 SPREAD = 2.0
-# Prior variance of the tilts of all models together, in squared logits: accuracies of models that
-# somebody compares are seldom far apart, and a belief in anything else decides too early.
-TILT = 0.1875
+# Prior variances of the tilts of all models together, in squared logits, and how likely each is:
+# accuracies of models that somebody compares are seldom far apart, and a belief in anything else
+# decides too early; where they are, labels soon say so.
+TILTS = ((0.1875, 0.7), (1.5, 0.2), (12.0, 0.1))
 _AGREED = 0.5  # Jeffreys' prior of the accuracy where all models agree
 _ROUNDING = 1e-9
 _NORMAL = 1e6  # degrees of freedom: no more tell a t distribution from a normal one
@@ -105,15 +106,17 @@ def count_labels(
 class Accuracies:
     """What is believed of M models' accuracies on the whole pool, jointly.
 
-    mean: (M,). scale: (M, M) of their t distribution with `df` degrees of freedom, without the
-    items on which all agree: of them so many are right, wrong, and unlabelled (`agreed`).
+    A mixture of t distributions with `df` degrees of freedom, each with a weight (U,), means (U, M)
+    and a scale (U, M, M); without the items on which all agree, of which so many are right, wrong,
+    and unlabelled (`agreed`).
     open: (H,) items of each stratum without a label. within: (H, M, M) covariance of who is right
     on the next one. known: (H,) labels and pseudo-labels of each stratum.
     """
 
-    mean: Floats
-    scale: Floats
-    df: float
+    weight: Floats
+    means: Floats
+    scales: Floats
+    df: Floats
     agreed: tuple[int, int, int]
     open: Ints
     within: Floats
@@ -126,22 +129,39 @@ class Accuracies:
         return bool(self.open.any())
 
     @property
+    def mean(self) -> Floats:
+        """(M,) of each accuracy."""
+        return self.weight @ self.means
+
+    @property
+    def covariance(self) -> Floats:
+        """(M, M) of the accuracies, without what the items have in common on which all agree."""
+        apart = self.means - self.mean
+        spread = np.tensordot(self.weight * self.df / np.maximum(self.df - 2, 1.0), self.scales, 1)
+        found: Floats = spread + (self.weight * apart.T) @ apart
+        return found
+
+    @property
     def variance(self) -> Floats:
         """(M,) of each accuracy."""
         right, wrong, left = self.agreed
         a, b = right + _AGREED, wrong + _AGREED
         rate = a / (a + b)
         common = left * rate * (1 - rate) * (a + b + left) / (a + b + 1) / self.n_items**2
-        spread: Floats = np.diag(self.scale) * self.df / max(self.df - 2, 1.0) + common
+        spread: Floats = np.diag(self.covariance) + common
         return spread
 
     def drawn(self, rng: np.random.Generator, n: int) -> Floats:
         """(n, M) draws of all accuracies together."""
-        m, (right, wrong, left) = self.mean.size, self.agreed
-        ridge = _ROUNDING * np.trace(self.scale) / m + 1e-18
-        factor = np.linalg.cholesky(self.scale + ridge * np.eye(m)) * self.is_open
-        normal = rng.standard_normal((n, m)) @ factor.T
-        values = self.mean + normal / np.sqrt(rng.chisquare(self.df, n) / self.df)[:, None]
+        m, (right, wrong, left) = self.means.shape[1], self.agreed
+        of = rng.choice(self.weight.size, n, p=self.weight)
+        values = (
+            rng.standard_normal((n, m)) * np.sqrt(self.df[of] / rng.chisquare(self.df[of]))[:, None]
+        )
+        for u, scale in enumerate(self.scales):
+            ridge = _ROUNDING * np.trace(scale) / m + 1e-18
+            factor = np.linalg.cholesky(scale + ridge * np.eye(m)) * self.is_open
+            values[of == u] = self.means[u] + values[of == u] @ factor.T
         rate = rng.beta(right + _AGREED, wrong + _AGREED, n)
         expected = left * (right + _AGREED) / (right + wrong + 2 * _AGREED)
         common = (rng.binomial(left, rate) - expected) / self.n_items
@@ -153,33 +173,44 @@ def accuracies(strata: ModelStrata, counts: ModelCounts) -> Accuracies:
     """What is believed after some labels.
 
     A stratum's mean residual is V tilt + own, V its covariance by the guess: to believe a model
-    more by a logit tilts every class that it names. tilt ~ N(0, TILT / M), own ~ N(0, S / OWN), S
-    the covariance of its residuals; all is then a normal, and the unknown S makes it a t
-    distribution with Welch and Satterthwaite's degrees of freedom. Labelled items are known.
+    more by a logit tilts every class that it names. tilt ~ N(0, t / M), t one of `TILTS`, own ~
+    N(0, S / OWN), S the covariance of its residuals; given t all is then a normal, and the unknown
+    S makes it a t distribution with Welch and Satterthwaite's degrees of freedom. How likely each t
+    is the residuals say, with V for S. Labelled items are known.
 
     Source:
         Difference estimator in strata (Cochran, Sampling Techniques, 3rd ed., 7.7), with shrinkage.
     """
     n, size, v = counts.labelled, strata.size, strata.covariance
     m, n_items = strata.guessed.shape[1], strata.n_items
-    weight = n * OWN / (n + OWN)
-    of_tilt = np.linalg.inv(np.eye(m) * m / TILT + np.tensordot(weight, v, 1))
-    tilt = of_tilt @ ((OWN / (n + OWN)) @ counts.residual)
-    tilted = v @ tilt  # (H, M)
-    within = _covariances(strata, counts, tilted)
-    left = size - n
     known = n.astype(np.float64) + OWN
-    mean = (counts.residual + OWN * tilted) / known[:, None]
+    precision = np.tensordot(n * OWN / known, v, 1)
+    toward = (OWN / known) @ counts.residual
+    left = size - n
     right, wrong = counts.agreed
     agreed_left = strata.agreed - right - wrong
     rate = (right + _AGREED) / (right + wrong + 2 * _AGREED)
-    total = size @ strata.guessed + counts.residual.sum(axis=0) + left @ mean
-    total += right + agreed_left * rate
-    own = (left * (1 + left / known) / n_items**2)[:, None, None] * within
+    common = right + agreed_left * rate + size @ strata.guessed + counts.residual.sum(axis=0)
     moved = np.tensordot(left * OWN / known, v, 1) / n_items
-    shared = moved @ of_tilt @ moved.T
+    of_mean = left * (1 + left / known) / n_items**2
+    evidence, means, scales, degrees, within = [], [], [], [], np.zeros_like(v)
+    for variance, _ in TILTS:
+        of_tilt = np.linalg.inv(precision + np.eye(m) * m / variance)
+        tilt = of_tilt @ toward
+        grown = np.linalg.slogdet(np.eye(m) + precision * variance / m)[1]
+        evidence.append((toward @ tilt - grown) / 2)
+        tilted = v @ tilt  # (H, M)
+        spread = _covariances(strata, counts, tilted)
+        mean = (counts.residual + OWN * tilted) / known[:, None]
+        own = of_mean[:, None, None] * spread
+        shared = moved @ of_tilt @ moved.T
+        means.append((common + left @ mean) / n_items)
+        scales.append(own.sum(axis=0) + shared)
+        degrees.append(_degrees(own, shared, n))
+        within = within + spread / len(TILTS)
+    weight = np.exp(np.array(evidence) - max(evidence)) * [prior for _, prior in TILTS]
     return Accuracies(
-        total / n_items, own.sum(axis=0) + shared, _degrees(own, shared, n),
+        weight / weight.sum(), np.array(means), np.array(scales), np.array(degrees),
         (right, wrong, agreed_left), left, within, known, n_items,
     )  # fmt: skip
 

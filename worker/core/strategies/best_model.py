@@ -40,7 +40,7 @@ def best_model(
         spread = own + own[..., [last]] - 2 * covariance[..., last]
         return np.maximum(spread, 0.0)
 
-    sd = np.sqrt(np.maximum(of_difference(known.scale), 1e-16))
+    sd = np.sqrt(np.maximum(of_difference(known.covariance), 1e-16))
     apart = np.minimum((np.abs(signed[last] - signed) + question.tolerance) / sd, _FAR)
     weight = np.exp(-(apart**2) / 2) / sd**2
     weight[last] = 0.0
