@@ -4,6 +4,7 @@ import sys
 
 from tests.bench import (
     assess,
+    best_model,
     change,
     choosing,
     compare,
@@ -68,6 +69,7 @@ ONLY_IF_NAMED = {
     "looks": looks.run,
     "choosing": choosing.run,
     "verdicts": verdicts.run,
+    "best_model": best_model.run,
 }
 
 

@@ -49,6 +49,7 @@ class Made:
     disagreeing: (M, 2) chances that the first alone, or the second alone, is right where they
         disagree, of which a run has one.
     told: (N,) an opinion's probability that the prediction is right.
+    others: what further classifiers predict, each (N,), with the scores of the first.
     """
 
     kind: str
@@ -62,11 +63,14 @@ class Made:
     second_score: Floats | None = None
     disagreeing: Floats | None = None
     told: Floats | None = None
+    others: tuple[Ints, ...] = ()
 
     def truth(self, rng: Rng) -> Truth:
         """Draw what is true."""
         if self.label is not None:
             return Truth(self.label, (self.label == self.predicted).astype(np.float64))
+        if self.others:
+            return self._of_many(rng)
         if self.second is not None:
             return self._of_two(rng, self.second)
         if self.kind == "b sites":
@@ -87,6 +91,21 @@ class Made:
         of_sites = self._labelled(level[self.site], rng)
         spread = special.expit(1.5 + tau * rng.standard_normal(20_000)).std()
         return Truth(of_sites.label, of_sites.rate, float(spread), float(level[-1]))
+
+    def _of_many(self, rng: Rng) -> Truth:
+        """Every item has the class that one of the classifiers says, by shares of each run's own.
+
+        One in ten has another one. No score tells of it, nor how many agree.
+        """
+        assert self.second is not None, "the others come after it"
+        said = np.stack([self.predicted, self.second, *self.others], axis=1)
+        share = rng.dirichlet(np.full(said.shape[1], 4.0))
+        of = rng.choice(said.shape[1], self.predicted.size, p=share)
+        label = said[np.arange(of.size), of]
+        label = np.where(
+            rng.random(of.size) < 0.1, rng.integers(self.n_classes, size=of.size), label
+        )
+        return Truth(label, (label == self.predicted).astype(np.float64))
 
     def _of_two(self, rng: Rng, second: Ints) -> Truth:
         n, k = second.size, self.n_classes
@@ -196,6 +215,29 @@ def made_of_two(kind: str) -> Made:
     return Made(
         kind, k, first, scores[0], rng.integers(5, size=n), None, None, second, scores[1],
         None if kind == "a model" else np.array(chances),
+    )  # fmt: skip
+
+
+MANY = ("b six by shares", "d six, three copies")
+
+
+def made_of_many(kind: str) -> Made:
+    """A pool that six classifiers predict; of copies, three of them say nearly the same."""
+    n, k, rng = 3000, 10, np.random.default_rng([20261128, len(kind)])
+    common = rng.integers(k, size=n)
+    hard = rng.random(n) < 0.4
+
+    def other_than(said: Ints, chance: float) -> Ints:
+        differs = hard & (rng.random(n) < chance)
+        return np.where(differs, (said + rng.integers(1, 4, n)) % k, said)
+
+    said = [other_than(common, 0.5) for _ in range(6)]
+    if kind == "d six, three copies":
+        said[1:3] = [other_than(said[0], 0.1) for _ in range(2)]
+    score = np.clip(rng.beta(8.0, 1.5, n), 0.3, 0.999).round(6)
+    return Made(
+        kind, k, said[0], score, rng.integers(5, size=n), None, None, said[1], score,
+        others=tuple(said[2:]),
     )  # fmt: skip
 
 

@@ -13,7 +13,17 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from tests.calibration.made import TOLD, Floats, Ints, Made, Truth, made, made_of_two
+from tests.calibration.made import (
+    MANY,
+    TOLD,
+    Floats,
+    Ints,
+    Made,
+    Truth,
+    made,
+    made_of_many,
+    made_of_two,
+)
 from tests.calibration.statistics import Revealed, of_report
 from tests.calibration.ways import Way, plan_of
 from worker.assessment import Assessment, assess
@@ -59,7 +69,10 @@ class Opened:
 @contextmanager
 def opened(way: Way, kind: str) -> Iterator[Opened | None]:
     """Write, compile and open the pool of a way; None where its data is missing."""
-    pool = made(kind, way.size) if way.n_models == 1 else made_of_two(kind)
+    if kind in MANY:
+        pool: Made | None = made_of_many(kind)
+    else:
+        pool = made(kind, way.size) if way.n_models == 1 else made_of_two(kind)
     if pool is None:
         yield None
         return
@@ -79,6 +92,8 @@ def _write(here: Path, pool: Made, classes: Sequence[str], has_probabilities: bo
     _predictions(here / "predictions.csv", pool, pool.predicted, pool.score, has_probabilities)
     if pool.second is not None and pool.second_score is not None and pool.label is None:
         _predictions(here / "second.csv", pool, pool.second, pool.second_score, False)
+    for m, said in enumerate(pool.others):
+        _predictions(here / f"other-{m}.csv", pool, said, pool.score, False)
     k = pool.n_classes
     costs = 1.0 + 4.0 * (np.subtract.outer(np.arange(k), np.arange(k)) % 3 == 1)
     np.fill_diagonal(costs, 0.0)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.calibration.made import MADE, REAL, REAL_TOLD, TOLD, Made
+from tests.calibration.made import MADE, MANY, REAL, REAL_TOLD, TOLD, TWO, Made
 
 Values = Mapping[str, Any]
 _PAIRS = [["c00", "c01"], ["c02", "c03"], ["c04", "c05"]]
@@ -42,6 +42,7 @@ _TEN = (*MADE, "g svhn")
 _FOUR = ("a model", "b one rate", "d overconfident", "f one-sided")
 IDENTIFY, ESTIMATE = {"task": "identify"}, {"task": "estimate"}
 COMPARE = {"task": "compare", "compare": _PAIRS}
+BEST = IDENTIFY | {"of": "models", "which": "highest", "tolerance": 0.01}
 RMSE = {"rmse": 0.05}
 _USELESS = (
     "b one rate", "c calibrated", "d overconfident", "d surest off", "e near ties", "f few items",
@@ -205,19 +206,7 @@ WAYS = (
         n_models=2,
         has_scores=False,
     ),
-    Way(
-        "best model",
-        {"question": IDENTIFY | {"of": "models", "which": "highest", "tolerance": 0.01}},
-        (
-            "a model",
-            "b ten points in a hundred",
-            "b four in a hundred",
-            "e near the rope",
-            "c like",
-            "d cells scatter",
-        ),
-        n_models=2,
-    ),
+    Way("best model", {"question": BEST}, ("a model", *TWO, *MANY), n_models=2),
     Way("identify, opinions", {"question": IDENTIFY}, _OPINED, has_opinions=True),
     # Not of the truth as an opinion: no error is left where it agrees, and no equal-tailed interval
     # of the whole pool reaches that end.
@@ -305,6 +294,7 @@ def plan_of(way: Way, pool: Made, classes: tuple[str, ...]) -> dict[str, Any]:
         asked["opinions"] = opinions_of(pool)
     if way.n_models > 1:
         files = {"first": "predictions.csv", "second": "second.csv"}
+        files |= {f"other {m}": f"other-{m}.csv" for m in range(len(pool.others))}
         plan["models"] = [{"name": n, "predictions": file} | said for n, file in files.items()]
         if "where" in way.plan["question"]:
             asked["groups"] = "site"
