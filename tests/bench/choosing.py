@@ -131,7 +131,7 @@ def run() -> None:
 
     if ONLY in "tied":
         _tied()
-    if ONLY in "tpr":
+    if ONLY in "recall":
         rates.run(N_RUNS)
 
 

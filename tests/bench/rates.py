@@ -1,4 +1,4 @@
-"""True positive rates by site: what choosing wins over random items, on the calibration's pools."""
+"""Recall by site: what choosing wins over random items, on the calibration's pools."""
 
 from dataclasses import replace
 
@@ -15,14 +15,14 @@ from worker.simulate.findings import rms_error
 from worker.simulate.replay import labels, run_seed, shuffled
 
 AT = (40, 100, 200, 320)
-QUESTION = {"task": "estimate", "metric": "tpr", "positive": "c00"}
+QUESTION = {"task": "estimate", "metric": "recall", "positive": "c00"}
 STRATEGIES = ("assay", "random")
 KINDS = tuple(kind for kind in MADE if kind != "f few items")  # all 36 labelled at the first count
 
 
 def run(n_runs: int) -> None:
     """Errors at label counts, kind after kind of truth."""
-    say(f"estimate tpr, six sites, 1,500 items, at {'/'.join(map(str, AT))} labels")
+    say(f"estimate recall, six sites, 1,500 items, at {'/'.join(map(str, AT))} labels")
     ratios, oracles = [], []
     for kind in KINDS:
         orders = [(who, kind, number) for who in STRATEGIES for number in range(n_runs)]
@@ -68,7 +68,7 @@ def _strata(kind: str) -> Strata | None:
 
 def _way(strategy: str) -> Way:
     values = {"question": QUESTION, "pool": {"groups": "site"}, "strategy": strategy}
-    return Way("tpr", values | {"stop": {"rmse": 0.001}}, has_probabilities=True)
+    return Way("recall", values | {"stop": {"rmse": 0.001}}, has_probabilities=True)
 
 
 def _squared_errors(order: tuple[str, str, int]) -> list[float]:

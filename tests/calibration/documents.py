@@ -80,13 +80,19 @@ PARTS: dict[str, dict[str, Any]] = {
         "by_probabilities": True,
     },
     "rates": {
-        "question": "{task: estimate, metric: tpr, positive: cat}",
+        "question": "{task: estimate, metric: recall, positive: cat}",
         "groups": "region",
         "stop": "{rmse: 0.0001}",
         "by_probabilities": True,
     },
-    "tpr": {
-        "question": "{task: identify, metric: tpr, positive: cat}",
+    "F1 of the pool": {
+        "question": "{task: estimate, metric: f1, positive: cat}",
+        "groups": "all_items",
+        "stop": "{rmse: 0.0001}",
+        "by_probabilities": True,
+    },
+    "recall": {
+        "question": "{task: identify, metric: recall, positive: cat}",
         "groups": "region",
         "stop": OPEN,
         "by_probabilities": True,

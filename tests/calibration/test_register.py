@@ -80,7 +80,7 @@ def can_ask(task: str, metric: str) -> bool:
     asked: dict[str, object] = {"task": task, "metric": metric}
     asked |= {"which": "highest"} if task == "identify" else {}
     asked |= {"compare": "all"} if task == "compare" else {}
-    asked |= {"positive": "c00"} if metric == "tpr" else {}
+    asked |= {"positive": "c00"} if metric in ("recall", "precision", "f1") else {}
     asked |= {"costs": "costs.csv"} if metric == "cost" else {}
     try:
         QuestionPlan.model_validate(asked)

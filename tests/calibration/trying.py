@@ -92,7 +92,7 @@ SHORT = [
     _job("ECE of classes", "d overconfident", 4),
     _job("cost", "d overconfident", 5),
     _job("confusion", "b one rate", 5),
-    _job("TPR of sites", "d overconfident", 4),
+    _job("recall of sites", "d overconfident", 4),
     _job("evaluate", "d people differ", 16),
     _job("parents", "b sites", 5),
     _job("which model", "b ten points in a hundred"),

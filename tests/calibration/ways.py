@@ -43,6 +43,10 @@ _FOUR = ("a model", "b one rate", "d overconfident", "f one-sided")
 IDENTIFY, ESTIMATE = {"task": "identify"}, {"task": "estimate"}
 COMPARE = {"task": "compare", "compare": _PAIRS}
 BEST = IDENTIFY | {"of": "models", "which": "highest", "tolerance": 0.01}
+_WHOLE = {"groups": "all_items"}
+RECALL, PRECISION, F1 = (
+    {"metric": metric, "positive": "c00"} for metric in ("recall", "precision", "f1")
+)
 RMSE = {"rmse": 0.05}
 _USELESS = (
     "b one rate", "c calibrated", "d overconfident", "d surest off", "e near ties", "f few items",
@@ -115,15 +119,18 @@ WAYS = (
         has_probabilities=True,
     ),
     Way(
-        "TPR of sites",
-        {"question": IDENTIFY | {"metric": "tpr", "positive": "c00"}, "pool": {"groups": "site"}},
+        "recall of sites",
+        {
+            "question": IDENTIFY | {"metric": "recall", "positive": "c00"},
+            "pool": {"groups": "site"},
+        },
         MADE,
         has_probabilities=True,
     ),
     Way(
-        "estimate TPR of sites",
+        "estimate recall of sites",
         {
-            "question": ESTIMATE | {"metric": "tpr", "positive": "c00"},
+            "question": ESTIMATE | RECALL,
             "stop": RMSE,
             "pool": {"groups": "site"},
         },
@@ -139,11 +146,59 @@ WAYS = (
         has_probabilities=True,
     ),
     Way(
-        "compare TPR of sites",
+        "compare recall of sites",
         {
-            "question": {"task": "compare", "compare": "all", "metric": "tpr", "positive": "c00"},
+            "question": {
+                "task": "compare",
+                "compare": "all",
+                "metric": "recall",
+                "positive": "c00",
+            },
             "pool": {"groups": "site"},
         },
+        _FOUR,
+        has_probabilities=True,
+    ),
+    Way(
+        "recall of the pool",
+        {"question": ESTIMATE | RECALL, "stop": RMSE, "pool": _WHOLE},
+        MADE,
+        has_probabilities=True,
+        has_report=True,
+    ),
+    Way(
+        "F1 of the pool",
+        {"question": ESTIMATE | F1, "stop": RMSE, "pool": _WHOLE},
+        MADE,
+        has_probabilities=True,
+    ),
+    Way(
+        "F1 of sites",
+        {"question": IDENTIFY | F1, "pool": {"groups": "site"}},
+        MADE,
+        has_probabilities=True,
+    ),
+    Way(
+        "compare F1 of sites",
+        {"question": {"task": "compare", "compare": "all"} | F1, "pool": {"groups": "site"}},
+        _FOUR,
+        has_probabilities=True,
+    ),
+    Way(
+        "precision of the pool",
+        {"question": ESTIMATE | PRECISION, "stop": RMSE, "pool": _WHOLE},
+        _FOUR,
+        has_probabilities=True,
+    ),
+    Way(
+        "precision of sites",
+        {"question": IDENTIFY | PRECISION, "pool": {"groups": "site"}},
+        _FOUR,
+        has_probabilities=True,
+    ),
+    Way(
+        "compare precision of sites",
+        {"question": {"task": "compare", "compare": "all"} | PRECISION, "pool": {"groups": "site"}},
         _FOUR,
         has_probabilities=True,
     ),
@@ -247,8 +302,11 @@ WAYS = (
         )
     ),
     Way(
-        "TPR of sites, opinions",
-        {"question": IDENTIFY | {"metric": "tpr", "positive": "c00"}, "pool": {"groups": "site"}},
+        "recall of sites, opinions",
+        {
+            "question": IDENTIFY | {"metric": "recall", "positive": "c00"},
+            "pool": {"groups": "site"},
+        },
         (*TOLD, "d overconfident"),
         has_probabilities=True,
         has_opinions=True,

@@ -13,7 +13,7 @@ from scipy import special, stats
 
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.hypothetical import labelled
-from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.metrics import RATIOS, Errors, Metric
 
 N_QUADRATURE = 6
 
@@ -125,7 +125,10 @@ def values(b, g, counts):
         return counts.sum(axis=1) / n
     is_positive = m.unit[cells] == 1
     hits, misses = right[:, is_positive].sum(axis=1), counts[:, ~is_positive, 1].sum(axis=1)
-    return np.where(hits + misses > 0, hits / np.maximum(hits + misses, 1e-300), 1.0)
+    predicted = size[is_positive].sum()
+    of = {"recall": hits + misses, "precision": predicted, "f1": (predicted + hits + misses) / 2}
+    below = np.broadcast_to(of[m.kind], hits.shape)
+    return np.where(below > 0, hits / np.maximum(below, 1e-300), 1.0)
 
 
 def exact_atoms(b, g, n_quadrature=N_QUADRATURE):
@@ -175,8 +178,8 @@ def beliefs(
     """One or two groups of one to three cells with labels, for any metric."""
     population = population or draw_one(st.sampled_from(["finite", "infinite"]))
     n_components = draw_one(st.sampled_from(n_components))
-    has_errors = kind in ("cost", "confusion", "tpr")
-    n_kinds = 2 if kind == "tpr" else draw_one(st.sampled_from(n_kinds))
+    has_errors = kind in ("cost", "confusion")
+    n_kinds = draw_one(st.sampled_from(n_kinds))
     cells = [draw_one(st.integers(1, 3)) for _ in range(draw_one(st.sampled_from(n_groups)))]
     group = np.repeat(np.arange(len(cells)) * 2, cells)  # an empty group between
     size, right, errors = [], [], []
@@ -209,7 +212,7 @@ def beliefs(
 
 
 def _units(rng, group, kind):
-    if kind not in ("ece", "tpr"):
+    if kind not in ("ece", *RATIOS):
         return np.zeros(0, np.int64)
     units = rng.integers(0, 2, group.size)
     return units[np.lexsort((units, group))]
@@ -226,11 +229,11 @@ def made(
     done = rng.integers(0, np.maximum(1, size // 2))
     right = rng.integers(0, done + 1)
     errors = rng.multinomial(done - right, [0.5, 0.5])
-    has_errors = kind in ("cost", "confusion", "tpr")
+    has_errors = kind in ("cost", "confusion")
     metric = Metric(
         kind,
         score=rng.random(group.size) if kind in ("bias", "ece") else np.zeros(0),
-        unit=_both_units(group) if kind == "tpr" else _units(rng, group, kind),
+        unit=_both_units(group) if kind in RATIOS else _units(rng, group, kind),
         values=rng.normal(1, 3, (group.size, 3)) if kind == "cost" else np.zeros(0),
     )
     return Belief(

@@ -13,14 +13,14 @@ from worker.core.posterior.drawing import draw
 from worker.core.posterior.hypothetical import labelled, with_prior
 from worker.core.posterior.intervals import interval, narrowest
 from worker.core.posterior.marginals import BetaMarginal, FiniteMarginal, SampledMarginal
-from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.metrics import RATIOS, Metric
 from worker.core.posterior.moments import moments
 from worker.core.posterior.rates import draw_cells
 from worker.core.posterior.summary import marginal, marginals, mean, variance
 from worker.core.questions.ranking import set_confidence
 from worker.core.questions.rewards import squared_error
 
-SAMPLED = ("cost", "ece", "tpr")
+SAMPLED = ("cost", "ece", *RATIOS)
 every_metric = pytest.mark.parametrize("kind", ["accuracy", "bias", *SAMPLED])
 every_population = pytest.mark.parametrize("population", ["finite", "infinite"])
 # A sample of 2,000 strays further than this from its distribution once in 20,000 times (DKW).
@@ -184,7 +184,7 @@ N_DRAWS = 40_000
 @every_metric
 def test_draws_have_the_mean_and_the_variance_of_the_completions(kind, population):
     rng = np.random.default_rng(12)
-    n_cells = (2, 2) if kind == "tpr" else (1, 2)  # one cell has positives only
+    n_cells = (2, 2) if kind in RATIOS else (1, 2)  # one cell has positives only
     b = made(rng, kind, 5, n_cells=n_cells, population=population, n_groups=3)
     theta = draw(b, rng, N_DRAWS)
     for g in range(3):
@@ -200,27 +200,34 @@ def test_draws_have_the_mean_and_the_variance_of_the_completions(kind, populatio
 
 
 @every_population
-def test_a_true_positive_rate_has_mean_and_variance_of_the_completions(population):
+@pytest.mark.parametrize("kind", RATIOS)
+def test_recall_precision_and_f1_are_medians_with_their_errors_over_the_completions(
+    kind, population
+):
     rng = np.random.default_rng(16)
     for _ in range(6):
-        b = made(rng, "tpr", 5, n_cells=(2, 2), population=population)
-        expected, spread = mean_and_variance(b, 0, 24)
-        assert mean(b)[0] == pytest.approx(expected, abs=5 * np.sqrt(spread / 2000))
-        assert variance(b)[0] == pytest.approx(spread, rel=0.2)
+        b = made(rng, kind, 5, n_cells=(2, 2), population=population)
+        x, p = exact_atoms(b, 0, 24)
+        middle = mean(b)[0]
+        off = 5 / np.sqrt(2000)  # of a share of draws
+        assert p[x < middle - 1e-9].sum() < 0.5 + off
+        assert p[x > middle + 1e-9].sum() < 0.5 + off
+        assert variance(b)[0] == pytest.approx(p @ (x - middle) ** 2, rel=0.2)
         assert squared_error(b) == variance(b)[0]
 
 
-def test_where_hardly_a_positive_is_known_the_error_of_a_true_positive_rate_is_no_small_one():
-    none = np.zeros((2, 2), np.int64)
+def test_where_hardly_a_positive_is_known_the_error_of_a_recall_is_no_small_one():
+    none = np.zeros(2, np.int64)
     b = Belief(
-        np.zeros(2, np.int64), np.array([1000, 10]), none[0], none[0], np.ones(2), np.ones(2), 1,
-        metric=Metric("tpr", unit=np.array([0, 1])),
-        errors=Errors(none, np.array([[0.5, 0.5], [0.0, 1.0]])),
+        none, np.array([1000, 10]), none, none, np.ones(2), np.array([0.02, 1.0]), 1,
+        metric=Metric("recall", unit=np.array([0, 1])),
     )  # fmt: skip
     drawn = draw(b, np.random.default_rng(17), N_DRAWS)[:, 0]
     assert drawn.std() > 0.2
-    assert np.sqrt(squared_error(b)) == pytest.approx(drawn.std(), rel=0.1)
-    assert mean(b)[0] == pytest.approx(drawn.mean(), abs=5 * drawn.std() / np.sqrt(2000))
+    off = np.sqrt(((drawn - mean(b)[0]) ** 2).mean())
+    assert np.sqrt(squared_error(b)) == pytest.approx(off, rel=0.1)
+    assert (drawn < mean(b)[0]).mean() <= 0.55
+    assert (drawn > mean(b)[0]).mean() <= 0.55
     again = with_prior(b, b.alpha, b.beta, b.mixture)
     assert (mean(again), variance(again)) == (mean(b), variance(b))
 

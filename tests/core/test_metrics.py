@@ -32,7 +32,7 @@ def belief(metric, errors=None):
         (Metric("bias"), None, "bias has score of shape"),
         (Metric("ece", score=ONES), None, "ece has unit of shape"),
         (Metric("cost"), NO_ERRORS, "cost has values of shape"),
-        (Metric("tpr", unit=NONE[:1]), NO_ERRORS, "tpr has unit of shape"),
+        (Metric("recall", unit=NONE[:1]), None, "recall has unit of shape"),
         (Metric("confusion"), None, "counts of every kind of error"),
         (Metric("cost", values=np.ones((2, 2))), NO_ERRORS, "knows 1 kinds of errors, .* have 2"),
         (Metric("confusion"), Errors(NONE[:1, None], ONES[:1, None]), "each of the 2 cells"),
@@ -44,8 +44,8 @@ def test_a_metric_without_what_it_takes_is_refused(metric, errors, message):
 
 
 def test_an_unknown_metric_is_refused_with_those_there_are():
-    with pytest.raises(ValueError, match="'f1', expected one of accuracy, bias, ece"):
-        Metric("f1")
+    with pytest.raises(ValueError, match="'f2', expected one of accuracy, bias, ece"):
+        Metric("f2")
 
 
 @pytest.mark.parametrize(

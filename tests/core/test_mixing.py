@@ -11,6 +11,7 @@ from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.drawing import draw
 from worker.core.posterior.entries import confusion_interval
 from worker.core.posterior.intervals import interval
+from worker.core.posterior.metrics import RATIOS
 from worker.core.posterior.mixing import likeliest, mixed, weighed, with_variants
 from worker.core.posterior.summary import draws, marginal, marginals, mean, variance
 from worker.core.questions.comparison import region, regions
@@ -19,7 +20,7 @@ from worker.core.questions.ranking import ranking, set_confidence
 from worker.core.questions.reciprocal_rank import mrr_confidence
 from worker.core.stopping.rule import decide
 
-KINDS = ("accuracy", "bias", "ece", "cost", "confusion", "tpr")
+KINDS = ("accuracy", "bias", "ece", "cost", "confusion", *RATIOS)
 
 
 def tallies_of(b: Belief, moves: list[tuple[int, bool]]) -> list[np.ndarray]:
@@ -46,7 +47,7 @@ def in_doubt(data: st.DataObject, kind: str) -> Belief:
     return mixture
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in RATIOS])
 @given(data=st.data())
 def test_mean_and_variance_are_those_of_the_mixture(kind: str, data: st.DataObject) -> None:
     b = in_doubt(data, kind)
@@ -59,6 +60,20 @@ def test_mean_and_variance_are_those_of_the_mixture(kind: str, data: st.DataObje
     if kind == "confusion":  # the variance is of all entries
         expected = variance(b)[filled]
     np.testing.assert_allclose(variance(b)[filled], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", RATIOS)
+@given(data=st.data())
+def test_recall_precision_and_f1_are_the_medians_of_the_mixture(
+    kind: str, data: st.DataObject
+) -> None:
+    b = in_doubt(data, kind)
+    for g in np.flatnonzero(group_size(b)):
+        middle = mean(b)[g]
+        values, mass = marginal(b, int(g)).atoms()
+        assert mass[values < middle - 1e-9].sum() <= 0.5 + 1e-9
+        assert mass[values > middle + 1e-9].sum() <= 0.5 + 1e-9
+        assert variance(b)[g] == pytest.approx((values - middle) ** 2 @ mass)
 
 
 @pytest.mark.parametrize("kind", ["accuracy", "bias"])

@@ -20,12 +20,12 @@ from tests.core.enumeration import (
 from worker.core.posterior.belief import Belief, group_size, unlabelled
 from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.hypothetical import labelled, with_pending
-from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.metrics import RATIOS, Errors, Metric
 from worker.core.posterior.moments import moments
 
 LINEAR = ("accuracy", "bias", "cost", "confusion")
 every_linear_metric = pytest.mark.parametrize("kind", LINEAR)
-KINDS = (*LINEAR, "ece", "tpr")
+KINDS = (*LINEAR, "ece", *RATIOS)
 every_metric = pytest.mark.parametrize("kind", KINDS)
 EXACT = {"rel": 1e-9, "abs": 1e-12}
 
@@ -110,19 +110,20 @@ def test_the_calibration_error_is_near_that_over_all_completions(population, lar
         _assert_near(b, bounds, n_quadrature=40)
 
 
-# As above; the true positive rate is a ratio, taken for linear near its mean.
+# As above; recall and F1 are ratios, taken for linear near their mean.
 LINEARISED = [
     ("finite", 6, (0.1, 0.1, 0.2)),
-    ("finite", 24, (0.1, 0.06, 0.08)),
+    ("finite", 24, (0.1, 0.06, 0.12)),
     ("infinite", 10, (0.08, 0.06, 0.12)),
 ]
 
 
+@pytest.mark.parametrize("kind", RATIOS)
 @pytest.mark.parametrize(("population", "largest", "bounds"), LINEARISED)
-def test_the_true_positive_rate_is_near_that_over_all_completions(population, largest, bounds):
+def test_a_ratio_is_near_that_over_all_completions(kind, population, largest, bounds):
     rng = np.random.default_rng(largest)
     for _ in range(6):
-        b = made(rng, "tpr", largest, n_cells=(2, 2), population=population)
+        b = made(rng, kind, largest, n_cells=(2, 2), population=population)
         _assert_near(b, bounds, n_quadrature=8)
 
 

@@ -198,7 +198,8 @@ METRICS = {
     "ece": Metric("ece", score=np.array([0.5, 0.8, 0.9]), unit=np.zeros(3, np.int64)),
     "cost": Metric("cost", values=np.tile([0.0, 1.0, 4.0], (3, 1))),
     "confusion": Metric("confusion"),
-    "tpr": Metric("tpr", unit=np.array([0, 1, 1])),
+    "recall": Metric("recall", unit=np.array([0, 1, 1])),
+    "f1": Metric("f1", unit=np.array([0, 1, 1])),
 }
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from worker.core.posterior.belief import Belief, unlabelled
 from worker.core.posterior.hypothetical import with_prior
-from worker.core.posterior.metrics import Errors, Metric
+from worker.core.posterior.metrics import RATIOS, Errors, Metric
 from worker.core.questions.question import Question
 from worker.core.strategies import STRATEGIES, NothingLeft
 
@@ -24,7 +24,7 @@ every_strategy = pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=ST
 every_question = pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 
 
-METRICS = ("accuracy", "bias", "ece", "cost", "tpr", "confusion")
+METRICS = ("accuracy", "bias", "ece", "cost", *RATIOS, "confusion")
 
 
 def belief(size, right, wrong, population="finite"):

@@ -29,6 +29,7 @@ from worker.plan import Plan
 from worker.pool import Pool
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 # A classifier without scores is taken for one that is .88 sure of every item, as published ones are
 # on average: so its accuracy is expected between .3 and .99, and most of it is learnt.
@@ -40,6 +41,11 @@ _WITHOUT_SCORES = 2.0
 # Source: Gelman, Jakulin, Pittau & Su, "A weakly informative default prior distribution for
 # logistic and other regression models" (2008): Cauchy, of scale 1.25 on this axis.
 _OPINIONS = 1.0
+# Items that are predicted positive may be right more or less often than the others of their score.
+_POSITIVE = 1.0
+# Where positive items are rare, so are those that are missed however sure the classifier is: the
+# lapse is what it is elsewhere where a tenth of the items is positive, and in proportion below.
+_MISSED = 10.0
 # A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
 _fits = BoundedCache(1 << 22)
 
@@ -148,14 +154,19 @@ def scores(pool: Pool) -> Scores:
     scale = _OPINIONS / max(1, len(told))
     told += [] if pool.all_sure is None else [pool.all_sure]
     more = tuple(Covariate(x, 0.0, scale, is_heavy=True) for x in told)
-    apart = (pool.cell_size, pool.cell_group) if more else (None, None)
+    size, place = (pool.cell_size, pool.cell_group) if more else (None, None)
+    lapse: Floats = np.ones(1)
+    if pool.positive_share is not None:
+        is_positive = pool.cell_unit == 1
+        more += (Covariate(is_positive.astype(np.float64), 0.0, _POSITIVE),)
+        lapse = np.where(is_positive, 1.0, np.fmin(_MISSED * pool.positive_share, 1.0))
     if not pool.has_scores:
         flat = np.full(pool.n_cells, _WITHOUT_SCORES)
-        return Scores(flat, np.zeros(pool.n_cells), more, *apart)
+        return Scores(flat, np.zeros(pool.n_cells), more, size, place, lapse)
     filled = pool.group_size > 0
     centre = np.average(pool.group_mean_logit[filled], weights=pool.group_size[filled])
     above = (pool.group_mean_logit - centre)[pool.cell_group]
-    return Scores(pool.cell_mean_logit, above, more, *apart)
+    return Scores(pool.cell_mean_logit, above, more, size, place, lapse)
 
 
 def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:

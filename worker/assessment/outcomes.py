@@ -1,7 +1,7 @@
 """From the classes that annotators give to the outcomes that the statistics count.
 
 An outcome is 0 where the classifier is right, and 1, 2, ... for the kinds of errors that the metric
-tells apart: a kind for each cost, for truly positive items, or for each class.
+tells apart: a kind for each cost, or for each class.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class Outcomes:
     share: (C, L) the classifier's probabilities for each kind, summed; None if there are none.
     n_classes: (C, L) how many classes a kind of error stands for; 0: it cannot be in the cell.
     has_entries: the metric must know which class a label is.
+    positive: the class of which it is asked whether an item is of it: what else it is, is neither
+        right nor wrong. None if it is asked for the very class.
     said: (T, M) the classes that M models predict, by the code that then stands for the prediction;
         outcomes are those of `worker.core.posterior.views.Layout`. None if there is one model.
     """
@@ -52,6 +54,7 @@ class Outcomes:
     n_classes: Ints
     has_entries: bool = False
     said: Ints | None = None
+    positive: int | None = None
 
     @property
     def possible(self) -> NDArray[np.bool_]:
@@ -65,6 +68,9 @@ class Outcomes:
             is_right = said == label[:, None]
             block = blocks_of(said)[np.arange(len(said)), is_right.argmax(axis=1)]
             return outcome_of_block(np.where(is_right.any(axis=1), block, -1))
+        if self.positive is not None:
+            is_wrong: Ints = (predicted == self.positive) ^ (label == self.positive)
+            return is_wrong.astype(np.int64)
         kind = self.kind[predicted, np.minimum(label, len(self.classes))]
         outcome: Ints = np.where(predicted == label, 0, kind + 1)
         return outcome
@@ -129,7 +135,6 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
     cells = Cells(
         pool.classes, pool.cell_group, pool.cell_unit, pool.cell_mean_score,
         pool.cell_mean_probability, pool.costs,
-        None if asked.positive is None else pool.classes.index(asked.positive),
         pooled=asked.bin_factor is None,
     )  # fmt: skip
     if plan.evaluate is not None:  # no label is right or wrong
@@ -139,6 +144,7 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
     return Outcomes(
         pool.classes, meaning.kind, meaning.n_classes.shape[1], meaning.metric, meaning.share,
         meaning.n_classes, METRICS[asked.metric].has_entries,
+        positive=None if asked.positive is None else pool.classes.index(asked.positive),
     )  # fmt: skip
 
 

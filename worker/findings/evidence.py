@@ -15,6 +15,7 @@ from worker.core.posterior.belief import Belief, group_labelled, group_right, gr
 from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.entries import confusion_interval
 from worker.core.posterior.intervals import interval, whole
+from worker.core.posterior.metrics import RATIOS
 from worker.core.posterior.mixing import mixed
 from worker.core.posterior.summary import mean
 from worker.core.stopping.shortlist import Shortlist
@@ -58,7 +59,7 @@ def group_rows(
     """All that is said of every group: `groups`, its place among all, and its band if it has one.
 
     p_lowest, p_highest: probabilities; only where lowest or highest groups are looked for, and of
-    an ECE, cost or TPR only that of the end in question.
+    an ECE, cost, recall, precision or F1 only that of the end in question.
     rank, rank_low, rank_high: 1 is the lowest value; band_low, band_high: only with
     `guarantee: anytime`.
     """
@@ -137,11 +138,11 @@ def known_whole(belief: Belief) -> bool:
 def tells_overall(assessment: Assessment, belief: Belief) -> bool:
     """Whether the groups' mean, weighted by their shares of the pool, is told.
 
-    Where labels tell of the whole pool, and it is the whole pool's value: the mean of true positive
-    rates is none. Of ECEs once all is known, for what inflates one inflates them all: of groups
+    Where labels tell of the whole pool, and it is the whole pool's value: several groups' mean
+    recall is none. Of ECEs once all is known, for what inflates one inflates them all: of groups
     that are hardly ever wrong the interval of their mean held in .25 of 12 runs.
     """
-    is_sum = METRICS[assessment.plan.question.metric].is_summed
+    is_sum = METRICS[assessment.plan.question.metric].is_summed or belief.n_groups == 1
     is_of_eces = belief.metric.kind == "ece" and not belief.metric.pooled
     is_told = tells_whole(assessment, belief) and not (is_of_eces and not known_whole(belief))
     return is_sum and is_told
@@ -155,7 +156,7 @@ def overall(assessment: Assessment, belief: Belief) -> tuple[float, float, float
     """
     if not tells_overall(assessment, belief):
         return None
-    if belief.metric.kind == "difference":
+    if belief.metric.kind in ("difference", *RATIOS):
         low, high = interval(belief)[0].tolist()
         return float(mean(belief)[0]), low, high
     return whole(belief)

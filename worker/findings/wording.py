@@ -8,7 +8,8 @@ import numpy as np
 
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.intervals import whole
+from worker.core.posterior.intervals import interval, whole
+from worker.core.posterior.summary import mean
 from worker.core.stopping.pairs import PairVerdict
 from worker.core.stopping.shortlist import Shortlist
 from worker.core.stopping.verdict import Verdict
@@ -53,18 +54,24 @@ def finding(assessment: Assessment, belief: Belief, verdict: Verdict) -> str:
         else "95% band that holds at any time"
     )
     if belief.soft_labels is not None:
-        mean, low, high = whole(belief)
+        middle, low, high = whole(belief)
         level = f"{100 * belief.metric.level:g}% HPDI"
         return (
-            f"the mean {words.name} between predictions and people's votes is {mean:.4f} "
+            f"the mean {words.name} between predictions and people's votes is {middle:.4f} "
             f"({level} {low:.4f} to {high:.4f}); the width of the interval is {asked}"
         )
     if assessment.meaning.metric.pooled:
-        mean, low, high = whole(belief)
-        ece = f"the pool's expected calibration error is {mean:.4f} ({low:.4f} to {high:.4f})"
+        middle, low, high = whole(belief)
+        ece = f"the pool's expected calibration error is {middle:.4f} ({low:.4f} to {high:.4f})"
         if assessment.rule.kind == "rmse":
             return f"{ece}, with an expected error of {asked}"
         return f"{ece}; the width of its {held} is {asked}"
+    if _kinds(assessment) == ["all_items"]:
+        middle, (low, high) = mean(belief)[0], interval(belief)[0]
+        told = f"the {words.name} of all items is {middle:.4f} ({low:.4f} to {high:.4f})"
+        if assessment.rule.kind == "rmse":
+            return f"{told}, with an expected error of {asked}"
+        return f"{told}; the width of its {held} is {asked}"
     if assessment.rule.kind == "rmse":
         return f"the expected root mean squared error of the groups' {words.names} is {asked}"
     return f"the widest {held} of a group's {words.name} is {asked}"
@@ -74,8 +81,13 @@ def noun_of(assessment: Assessment) -> str:
     """What is asked about: "class", or "group" also where it is the classes' parents."""
     if assessment.best_model is not None:
         return "model"
-    is_class = [factor.kind for factor in assessment.plan.pool.factors] == ["predicted_class"]
+    is_class = _kinds(assessment) == ["predicted_class"]
     return "class" if is_class and assessment.plan.question.level is None else "group"
+
+
+def _kinds(assessment: Assessment) -> list[str]:
+    """Of the factors by which the pool is grouped."""
+    return [factor.kind for factor in assessment.plan.pool.factors]
 
 
 def _of_pair(words: Words, names: Sequence[str], pair: PairVerdict, epsilon: float) -> str:

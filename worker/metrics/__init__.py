@@ -10,10 +10,12 @@ from worker.metrics.confusion import CONFUSION
 from worker.metrics.cost import COST
 from worker.metrics.ece import ECE
 from worker.metrics.kind import MetricOfPlan
-from worker.metrics.tpr import TPR
+from worker.metrics.of_positives import F1, PRECISION, RECALL
 from worker.metrics.words import Words, words
 
-METRICS = {metric.name: metric for metric in (ACCURACY, BIAS, ECE, COST, CONFUSION, TPR)}
+METRICS = {
+    metric.name: metric for metric in (ACCURACY, BIAS, ECE, COST, CONFUSION, RECALL, PRECISION, F1)
+}
 
 _MEASURES = {  # of the task `evaluate`
     "l2": words(

@@ -41,8 +41,8 @@ class Cells:
     """What is known of a pool's C cells and K classes before any label.
 
     group, unit: (C,). mean_score: (C,) in [0, 1]; NaN without scores. mean_probability: (C, K).
-    costs: (K, K) [true, predicted]. positive: index of the class to be found. pooled: the groups
-    are score bins of one value for the whole pool.
+    costs: (K, K) [true, predicted]. pooled: the groups are score bins of one value for the whole
+    pool.
     """
 
     classes: tuple[str, ...]
@@ -51,7 +51,6 @@ class Cells:
     mean_score: Floats
     mean_probability: NDArray[np.float32] | None
     costs: Floats | None
-    positive: int | None
     pooled: bool
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from worker.metrics import METRICS
 
+FORMER_NAMES = {"tpr": "recall"}  # of metrics: plans that are there keep their meaning
 DEFAULT_STRATA = 16
 # A guarantee that holds at any time believes no score: it needs labels in every cell.
 DEFAULT_STRATA_ANYTIME = 2
@@ -27,6 +28,8 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
     score = pool.get("score", pool.get("project"))
     has_scores = pool.get("probabilities") is not None or score is not None
     has_opinions = pool.get("opinions") is not None
+    if question.get("metric") in FORMER_NAMES:
+        question = question | {"metric": FORMER_NAMES[question["metric"]]}
     metric = METRICS.get(str(question.get("metric")), METRICS["accuracy"])
     has_bins_in_groups = metric.bins and not _has_bins(pool.get("groups"))
     prior = {
@@ -58,6 +61,8 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
         # half of them by the score; any more only widen bands that believe nothing
         usual *= 2 if has_opinions and not is_anytime else 1
         filled["pool"] = {"strata": usual if is_stratified else 1} | pool
+        if metric.groups == "attribute":
+            filled["pool"] = {"groups": "all_items"} | filled["pool"]
     if "question" in values:
         filled["question"] = question
     return filled

@@ -111,8 +111,9 @@ def _between_groups(pool: PoolPlan, question: QuestionPlan) -> list[tuple[str, s
         text = f"came {came}, but the metric {metric} looks at one predicted class at a time"
         return [("pool.groups", f"{text}; write predicted_class")]
     if by == "attribute" and kinds & {"predicted_class", "superclass"}:
-        text = f"came {came}, but groups by what was predicted have no true positive rate"
-        return [("pool.groups", f"{text} of their own; group by an attribute (a column)")]
+        text = f"came {came}, but groups by what was predicted have no {metric}"
+        cure = "of their own; group by an attribute (a column), or by all_items"
+        return [("pool.groups", f"{text} {cure}")]
     if question.bins is not None and any(factor.is_score_bin for factor in factors):
         text = f"came {question.bins}, but the groups ({came}) are score bins already"
         return [("question.bins", f"{text}; leave it out")]

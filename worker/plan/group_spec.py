@@ -11,7 +11,9 @@ MOST_BINS = 1000
 _CALL = re.compile(r"(?P<name>[A-Za-z_]+)\((?P<argument>.*)\)")
 _CALLS = ("score_bin", "equal_mass_bin", "superclass")
 
-GroupKind = Literal["predicted_class", "score_bin", "equal_mass_bin", "superclass", "column", "all"]
+GroupKind = Literal[
+    "predicted_class", "score_bin", "equal_mass_bin", "superclass", "column", "all_items"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class GroupBy:
                 return self.column
             case "superclass":
                 return f"superclass({self.map_path})"
-            case "predicted_class" | "all":
+            case "predicted_class" | "all_items":
                 return self.kind
             case _:
                 return f"{self.kind}({self.n_bins})"
@@ -54,6 +56,8 @@ def group_factor(text: str) -> GroupBy:
         if text in _CALLS:
             example = "map.csv" if text == "superclass" else "10"
             raise ValueError(f"came {text}, expected brackets after it, as in {text}({example})")
+        if text == "all_items":
+            return GroupBy("all_items")
         return GroupBy("predicted_class") if text == "predicted_class" else GroupBy("column", text)
     name, argument = call["name"], call["argument"].strip()
     if name == "superclass":

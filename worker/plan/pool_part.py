@@ -62,8 +62,8 @@ class PoolPlan(PlanPart):
     `confusion`: 1; to compare models by scores: 8."""
     groups: Groups = "predicted_class"
     """`predicted_class`, `score_bin(10)`, `equal_mass_bin(10)`, `superclass(map.csv)`, a column,
-    or a list of these for their product. Default: predicted_class; of outputs that a person judges:
-    all are one group."""
+    a list of these for their product, or `all_items`. Default: predicted_class; `recall`,
+    `precision`, `f1`, and outputs that a person judges: all_items."""
     parents: Parents = OPTIONAL
     """what groups lie within: `superclass(map.csv)`, or a column such as `site`; see below."""
 
@@ -76,7 +76,7 @@ class PoolPlan(PlanPart):
     def factors(self) -> tuple[GroupBy, ...]:
         """What the pool is grouped by; several factors mean their product."""
         if self.is_of_outputs and self.groups == "predicted_class":
-            return (GroupBy("all"),)
+            return (GroupBy("all_items"),)
         return group_factors(self.groups)
 
     @property

@@ -16,8 +16,9 @@ class PriorPlan(PlanPart):
 
     kind: Literal["uniform", "informative", "empirical"] = "uniform"
     """`empirical` (learnt from scores and labels), `informative` (the scores are believed; to
-    compare models they only cut strata), `uniform`. Default: empirical; `cost`, `confusion` and
-    `tpr` without probabilities: uniform; to compare models: informative, without scores uniform."""
+    compare models they only cut strata), `uniform`. Default: empirical; `cost` and
+    `confusion` without probabilities: uniform; to compare models: informative, without scores
+    uniform."""
     strength: Annotated[Number, Field(gt=0)] = 2.0
     """of the other two kinds, in pseudo-labels a cell (to compare models, a group). Default: 2;
     `cost`, `confusion`, to compare models: 1."""

@@ -19,11 +19,15 @@ from worker.plan.group_spec import GroupBy, bins_spec
 from worker.plan.project_part import OPTIONAL
 
 Task = Literal["identify", "estimate", "compare", "evaluate"]
-Metric = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr"]
+Metric = Literal["accuracy", "bias", "ece", "cost", "confusion", "recall", "precision", "f1"]
 Pairs = tuple[tuple[str, str], ...]
 
 DEFAULT_COST_RATIO = 10.0
-_METRIC_OF_KEY = {key: metric.name for metric in METRICS.values() for key in metric.keys}
+_METRICS_OF_KEY = {
+    key: [other.name for other in METRICS.values() if key in other.keys]
+    for metric in METRICS.values()
+    for key in metric.keys
+}
 
 
 def _pairs(value: Any) -> Any:
@@ -74,7 +78,7 @@ class QuestionPlan(PlanPart):
     """`identify` the extreme groups, `compare` pairs, `estimate` all; `evaluate`: tasks without a
     single truth, see below."""
     metric: Metric = "accuracy"
-    """`accuracy`, `bias`, `ece`, `cost`, `confusion`, `tpr`; see below."""
+    """`accuracy`, `bias`, `ece`, `cost`, `confusion`, `recall`, `precision`, `f1`; see below."""
     which: Literal["lowest", "highest"] = "lowest"
     """the `lowest` or the `highest` groups. Default: lowest; `bias`, `ece`, `cost`: highest."""
     top: Annotated[Whole, Field(ge=1)] = 1
@@ -100,7 +104,7 @@ class QuestionPlan(PlanPart):
     people: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
     """`human`: the classes that are a person. Default: those of the superclass `people`."""
     positive: Name | None = None
-    """`tpr`: the class to be found."""
+    """`recall`, `precision`, `f1`: the class to be found."""
     models: Annotated[tuple[Name, ...], Field(min_length=2)] | None = OPTIONAL
     """with several models: which ones are compared, pair by pair. Default: all."""
     where: Literal["overall", "groups", "both"] | None = OPTIONAL
@@ -194,9 +198,9 @@ class QuestionPlan(PlanPart):
 
     def _mistakes_of_the_metric(self) -> list[tuple[str, str]]:
         found = [
-            (key, f"only the metric {metric} has it; the metric is {self.metric}")
-            for key, metric in _METRIC_OF_KEY.items()
-            if getattr(self, key) is not None and self.metric != metric
+            (key, f"only the metric {' or '.join(metrics)} has it; the metric is {self.metric}")
+            for key, metrics in _METRICS_OF_KEY.items()
+            if getattr(self, key) is not None and self.metric not in metrics
         ]
         if found:
             return found

@@ -39,7 +39,7 @@ def mistakes_of_verdict(
     for kind in sorted(kinds & {"predicted_class", "superclass"}):
         text = f"came {kind}, but of outputs no class is predicted; name columns, as in"
         found.append(("pool.groups", f"{text} [model, topic]"))
-    if question.task in ("identify", "compare") and kinds == {"all"}:
+    if question.task in ("identify", "compare") and kinds == {"all_items"}:
         text = f"missing; the task {question.task} needs columns whose values are told apart, as in"
         found.append(("pool.groups", f"{text} `groups: [model, topic]`"))
     if question.task == "evaluate":

@@ -19,10 +19,22 @@ from worker.pool.faults import Faults
 from worker.pool.file import Pool
 from worker.pool.files_finding import find_files, shows_paths, with_sizes
 from worker.pool.gold import read_gold
-from worker.pool.groups import cell_codes, group_codes, unit_codes
+from worker.pool.groups import (
+    cell_codes,
+    group_codes,
+    half_by_doubt,
+    positive_class,
+    unit_codes,
+)
 from worker.pool.known import known_labels, places_after_known, read_known, set_apart
 from worker.pool.labels import Labels
-from worker.pool.means import mean_logits, mean_probabilities
+from worker.pool.means import (
+    LEAST_SCORE,
+    LEAST_SCORE_OF_POSITIVE,
+    mean_logits,
+    mean_probabilities,
+    scores_of_positive,
+)
 from worker.pool.models_cutting import Cut, cut
 from worker.pool.models_reading import read_models
 from worker.pool.opening import open_kept, open_pool
@@ -102,6 +114,10 @@ def compile_pool(
             predictions = replace(predictions, classes=said.classes, predicted=several.code)
         else:
             check_shown(plan, (predictions,), opinions, files)
+        if plan.question.positive is not None:
+            positive = positive_class(plan.question.positive, predictions.classes)
+            score = scores_of_positive(plan.pool, predictions, positive)
+            predictions = replace(predictions, score=score)
         header, arrays, place = _compiled(plan, predictions, several, opinions, labels)
         if dropped := n_dropped(plan.pool):
             header["dropped"] = dropped
@@ -142,6 +158,7 @@ def _compiled(
 ) -> tuple[dict[str, Any], Arrays, NDArray[np.integer[Any]]]:
     """Return the compiled file's header (without its hashes), its arrays, and the items' rows."""
     score, within = predictions.score, None
+    least = LEAST_SCORE if plan.question.positive is None else LEAST_SCORE_OF_POSITIVE
     if several is None:
         group, names = group_codes(plan.pool.factors, predictions)
         unit, units = unit_codes(plan.question, predictions)
@@ -154,7 +171,8 @@ def _compiled(
         if opinions:
             cut_up = cell_codes_by_opinions(*cut_by, opinions, plan.pool.strata)
         else:
-            cut_up = cell_codes(*cut_by, plan.pool.strata)
+            weight = None if plan.question.positive is None else half_by_doubt(score)
+            cut_up = cell_codes(*cut_by, plan.pool.strata, weight)
         cell, cell_group, cell_unit = cut_up
     else:
         cell, cell_group, names = several.cell, several.cell_group, several.group_names
@@ -190,10 +208,13 @@ def _compiled(
             "size": size.tolist(),
             "start": (np.cumsum(size) - size).tolist(),
             "mean_score": _or_none(np.clip(sums / size, 0, 1)),
-            "mean_logit": _or_none(mean_logits(cell, score, n_cells)),
+            "mean_logit": _or_none(mean_logits(cell, score, n_cells, least)),
         },
         "columns": [*OWN_COLUMNS, *plan.pool.data],
     }
+    if plan.question.positive is not None:
+        expected = np.where(cell_unit == 1, sums, size - sums).sum() / size.sum()
+        header["positive_share"] = None if np.isnan(expected) else float(expected)
     if several is not None:
         header["models"] = several.models.as_json()
         arrays |= several.models.arrays()

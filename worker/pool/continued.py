@@ -37,7 +37,7 @@ def in_cells(
     the one of the group whose scores are nearest.
 
     Args:
-        positive: the positive class of the metric tpr, whose cells are by predicted class.
+        positive: that of recall, precision and F1, whose cells are by predicted class.
         needs_class: a label that is no class of this pool cannot be counted.
 
     Returns:

@@ -54,7 +54,7 @@ class Pool:
     group_mean_logit: NDArray[np.float64]  # (G,) mean logit of the items' scores; NaN: no items
     unit_names: tuple[str, ...]  # what the metric looks at apart in each group; one if nothing
     cell_group: NDArray[np.int64]  # (C,) ascending
-    cell_unit: NDArray[np.int64]  # (C,) ascending in each group: score bin (ece), or 0 and 1 (tpr)
+    cell_unit: NDArray[np.int64]  # (C,) ascending in each group: score bin (ece), or 0, 1 (recall)
     cell_size: NDArray[np.int64]  # (C,) at least 1
     cell_start: NDArray[np.int64]  # (C,) row of the cell's first item
     cell_mean_score: NDArray[np.float64]  # (C,) in [0, 1]; NaN if the classifier gives no scores
@@ -75,6 +75,9 @@ class Pool:
     opinions: tuple[Told, ...] = ()  # what else is known of the items than the score
     # (C,) how many items the score and all opinions are sure of; None if nobody is
     all_sure: NDArray[np.float64] | None = None
+    # share of the items that are of the positive class, by its scores: NaN without any; None if
+    # there is no such class
+    positive_share: float | None = None
 
     @property
     def n_items(self) -> int:

@@ -52,7 +52,8 @@ def unit_codes(question: QuestionPlan, predictions: Predictions) -> Grouping:
     """Return the unit of every item, (n,), and the names of the units.
 
     A unit is what the metric looks at apart inside every group: a score bin (ece), or the items
-    predicted as another class (0) and as the positive one (1) (tpr). Else there is one.
+    predicted as another class (0) and as the positive one (1) (recall, precision,
+    F1). Else there is one.
 
     Raises:
         PlanError: the positive class is not among the classes.
@@ -60,29 +61,48 @@ def unit_codes(question: QuestionPlan, predictions: Predictions) -> Grouping:
     if question.bin_factor is not None:
         return _of_factor(question.bin_factor, predictions)
     if question.positive is not None:
-        name, classes = question.positive, predictions.classes
-        if name not in classes:
-            known = listed(nearest_first(name, classes))
-            raise PlanError(
-                [f"question.positive: the class {name!r} is not known; the classes are {known}"]
-            )
-        is_positive = predictions.predicted == classes.index(name)
-        return is_positive.astype(np.int32), ("predicted another class", f"predicted {name}")
+        is_positive = predictions.predicted == positive_class(
+            question.positive, predictions.classes
+        )
+        names = "predicted another class", f"predicted {question.positive}"
+        return is_positive.astype(np.int32), names
     return np.zeros(predictions.n_items, dtype=np.int32), ("",)
 
 
+def positive_class(name: str, classes: Sequence[str]) -> int:
+    """Return the index of the positive class.
+
+    Raises:
+        PlanError: it is not among the classes.
+    """
+    if name not in classes:
+        known = listed(nearest_first(name, classes))
+        raise PlanError(
+            [f"question.positive: the class {name!r} is not known; the classes are {known}"]
+        )
+    return classes.index(name)
+
+
 def cell_codes(
-    group: Codes, unit: Codes, score: NDArray[np.floating], n_strata: int
+    group: Codes,
+    unit: Codes,
+    score: NDArray[np.floating],
+    n_strata: int,
+    weight: NDArray[np.float64] | None = None,
 ) -> tuple[Codes, Codes, Codes]:
     """Return the cell of every item, (n,), and the group and the unit of every cell, (C,).
 
     The cells stand in the order of group, unit, stratum. The strata are cut at thresholds of the
-    score that all groups share, chosen so that the pool falls into `n_strata` equal parts (equal
-    scores stay together). Cells without items are not made.
+    score that all groups share, chosen so that the pool falls into `n_strata` equal parts, by the
+    items' weights (n,) if there are any (equal scores stay together). Cells without items are not
+    made.
 
     Source: `strata by score inside every group` with global equal-mass thresholds.
     """
-    thresholds = equal_mass_thresholds(score, n_strata)
+    if weight is None:
+        thresholds = equal_mass_thresholds(score, n_strata)
+    else:
+        thresholds = _weighed_thresholds(score, weight, n_strata)
     n_units = int(unit.max(initial=0)) + 1
 
     def codes_of(part: slice) -> Ints:
@@ -107,6 +127,30 @@ def equal_mass_thresholds(score: NDArray[np.floating], n_bins: int) -> NDArray[n
     return above
 
 
+def half_by_doubt(score: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return weights (n,) of items by which half of the strata lie where the doubtful ones are.
+
+    Nearly all of those that are rare, and were missed, are among the few of which the classifier
+    is least sure; equal parts of all items would put these into one stratum.
+    """
+    doubt = score.astype(np.float64)
+    doubt *= 1 - doubt
+    whole = doubt.sum()
+    weights: NDArray[np.float64] = 1 / score.size + (doubt / whole if whole > 0 else 0.0 * doubt)
+    return weights
+
+
+def _weighed_thresholds(
+    score: NDArray[np.floating], weight: NDArray[np.float64], n_bins: int
+) -> NDArray[np.floating]:
+    order = np.argsort(score, kind="stable")
+    upto = np.cumsum(weight[order])
+    at = np.searchsorted(upto, np.arange(1, n_bins) / n_bins * upto[-1])
+    thresholds = np.unique(score[order[np.minimum(at, score.size - 1)]])
+    above: NDArray[np.floating] = thresholds[thresholds > score.min()]
+    return above
+
+
 def _of_factor(factor: GroupBy, predictions: Predictions) -> Grouping:
     of_kind: dict[str, Callable[[GroupBy, Predictions], Grouping]] = {
         "predicted_class": _by_class,
@@ -114,13 +158,13 @@ def _of_factor(factor: GroupBy, predictions: Predictions) -> Grouping:
         "equal_mass_bin": _by_mass,
         "superclass": _by_superclass,
         "column": _by_column,
-        "all": _together,
+        "all_items": _together,
     }
     return of_kind[factor.kind](factor, predictions)
 
 
 def _together(_: GroupBy, predictions: Predictions) -> Grouping:
-    return np.zeros(predictions.n_items, dtype=np.int32), ("all outputs",)
+    return np.zeros(predictions.n_items, dtype=np.int32), ("all items",)
 
 
 def _by_class(_: GroupBy, predictions: Predictions) -> Grouping:

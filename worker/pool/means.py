@@ -8,10 +8,12 @@ from scipy.sparse import csr_array
 from worker.errors import PredictionsError
 from worker.plan.pool_part import PoolPlan
 from worker.pool.ordering import counted, parts, summed
-from worker.pool.predictions import probability_pieces
+from worker.pool.predictions import Predictions, probability_pieces
 
 # A score of exactly 0 or 1 has no logit, and many classifiers give thousands of them.
 LEAST_SCORE = 1e-4
+# Where positive items are rare, nearly all others are surer than that, and rightly so.
+LEAST_SCORE_OF_POSITIVE = 1e-7
 
 
 def logits(score: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -24,24 +26,47 @@ def logits(score: NDArray[np.floating]) -> NDArray[np.float32]:
 
 
 def mean_logits(
-    code: NDArray[np.integer], score: NDArray[np.floating], n: int
+    code: NDArray[np.integer], score: NDArray[np.floating], n: int, least: float = LEAST_SCORE
 ) -> NDArray[np.float64]:
     """Return the mean logit of the scores with each code, (n,); NaN where there are none.
 
     Args:
         code: (items,) in 0 ... n - 1.
-        score: (items,) in [0, 1], clipped to [1e-4, 1 - 1e-4]; NaN if there are no scores.
+        score: (items,) in [0, 1], clipped to [least, 1 - least]; NaN if there are no scores.
         n: how many codes there are.
     """
 
     def logits(part: slice) -> NDArray[np.float64]:
-        clipped = np.clip(score[part].astype(np.float64), LEAST_SCORE, 1 - LEAST_SCORE)
+        clipped = np.clip(score[part].astype(np.float64), least, 1 - least)
         found: NDArray[np.float64] = np.log(clipped / (1 - clipped))
         return found
 
     sums, sizes = summed(code, logits, n), counted(code, n)
     means: NDArray[np.float64] = np.divide(sums, sizes, out=np.full(n, np.nan), where=sizes > 0)
     return means
+
+
+def scores_of_positive(
+    pool: PoolPlan, predictions: Predictions, positive: int
+) -> NDArray[np.floating]:
+    """Return how probable it is, (n,), that each item is rightly predicted positive, or not so.
+
+    Without probabilities of more than two classes those of the predicted class stand for it.
+
+    Args:
+        positive: index of the class.
+
+    Raises:
+        PredictionsError: the file is another one by now.
+    """
+    if pool.probabilities is None or len(predictions.classes) == 2:
+        return predictions.score
+    found = np.concatenate([rows[:, positive] for rows in probability_pieces(pool)])
+    if found.size != predictions.n_items:
+        raise PredictionsError(
+            f"{pool.predictions}: the file changed while it was read; try again once it is complete"
+        )
+    return np.where(predictions.predicted == positive, found, 1 - found)
 
 
 def mean_probabilities(

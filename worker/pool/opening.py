@@ -108,6 +108,13 @@ def open_kept(path: Path) -> Pool | None:
     return None
 
 
+def _positive_share(header: Mapping[str, Any]) -> float | None:
+    if "positive_share" not in header:
+        return None
+    share = header["positive_share"]
+    return np.nan if share is None else float(share)
+
+
 def _pool(
     path: Path,
     file_sha256: str,
@@ -149,4 +156,5 @@ def _pool(
         files=files_from(header),
         opinions=opinions_from(header),
         all_sure=all_sure_from(header),
+        positive_share=_positive_share(header),
     )

@@ -40,6 +40,8 @@ def check_question(plan: Plan, pool: Pool) -> None:
         compared_pairs(plan, pool)
     if task == "evaluate":
         _check_evaluation(plan)
+    if plan.question.positive is not None:
+        _check_positive(plan.question.metric, plan.question.positive, pool)
     _check_budget(plan, pool)
 
 
@@ -65,6 +67,32 @@ def _check_models(plan: Plan, models: Models) -> None:
             )
     if problems:
         raise PlanError(problems)
+
+
+def _check_positive(metric: str, positive: str, pool: Pool) -> None:
+    """Check that the positive class is predicted somewhere; of precision, in every group."""
+    predicted = np.bincount(
+        pool.cell_group, np.where(pool.cell_unit == 1, pool.cell_size, 0), len(pool.group_names)
+    )
+    if not predicted.any():
+        raise PlanError(
+            [
+                f"question.positive: no item is predicted {positive}, so its recall and F1 are 0 "
+                "without a label, and it has no precision; name a class that is predicted"
+            ]
+        )
+    without = [
+        name
+        for name, n, size in zip(pool.group_names, predicted, pool.group_size, strict=True)
+        if size and not n
+    ]
+    if metric == "precision" and without:
+        raise PlanError(
+            [
+                f"question.metric: no item of {listed(without)} is predicted {positive}, so it has "
+                "no precision there; group by something coarser, or ask for f1"
+            ]
+        )
 
 
 def _check_evaluation(plan: Plan) -> None:

@@ -44,7 +44,7 @@ def check_shown(
         told = [Told("a right choice", verdict.choices, first.predicted)]
         told += [Told("what the judge says", ("no", "yes"), judged)] if pool.has_scores else []
     kinds = {factor.kind for factor in pool.factors}
-    if "column" not in kinds and not kinds <= {"predicted_class", "all"}:
+    if "column" not in kinds and not kinds <= {"predicted_class", "all_items"}:
         codes, groups = group_codes(pool.factors, first)
         told.append(Told("the group", groups, codes))
     told += [told_by for one in opinions if (told_by := _names_of(one, first.classes)) is not None]

@@ -38,7 +38,8 @@ def check_source(pool: Pool, plan: Plan) -> None:
                 f"with {new[:12]}, that of {name} was {old[:12]}): {again}"
             )
     begun = pool.hash if pool.since is None else pool.since.base
-    if hash_of(plan, now) != (begun if pool.files is None else pool.files.base):
+    base = begun if pool.files is None else pool.files.base
+    if base not in (hash_of(plan, now), hash_of(plan, now, is_positive_alone=False)):
         raise PoolChanged(
             "the plan's `pool` or `seed` changed since the assessment began, or the metric of its "
             "`question`; put the old plan back, or start a new assessment with another id"
@@ -119,8 +120,13 @@ def _sha256_of(path: Path) -> str:
     return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
 
-def hash_of(plan: Plan, sources: list[tuple[str, str]]) -> str:
-    """Return the SHA-256 (hex) of all that a compiled pool follows from."""
+def hash_of(plan: Plan, sources: list[tuple[str, str]], is_positive_alone: bool = True) -> str:
+    """Return the SHA-256 (hex) of all that a compiled pool follows from.
+
+    Args:
+        is_positive_alone: False for pools from when the cells of a positive class were still cut
+            by the scores of the predicted ones.
+    """
     asked = plan.question
     values = {
         "version": ONE_BLOCK,  # whatever the format: the same items in the same order
@@ -129,13 +135,15 @@ def hash_of(plan: Plan, sources: list[tuple[str, str]]) -> str:
         "seed": plan.seed,
         # what the cells follow, and what is kept beside them
         "units": [asked.bins, asked.positive],
-        "is_of_true_classes": METRICS[asked.metric].of_true_classes,
+        "is_of_true_classes": METRICS[asked.metric].of_true_classes or asked.positive is not None,
         "costs": [
             asked.costs if asked.costs in NAMED_COSTS else asked.cost_path is not None,
             asked.cost_ratio,
             asked.people,
         ],
     }
+    if asked.positive is not None and is_positive_alone:
+        values["scores"] = "of the positive class"
     if plan.annotation.gold is not None:
         values["has_gold"] = True
     if asked.level == "parents":

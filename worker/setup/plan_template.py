@@ -23,7 +23,8 @@ question:
   # identify: which groups are the worst (or best)?   compare: do groups differ?
   # estimate: how good is every group?
   task: {task}
-  # accuracy; bias: mean score less accuracy; ece: calibration error; tpr: true positive rate;
+  # accuracy; bias: mean score less accuracy; ece: calibration error; recall, precision,
+  # f1: of the class `positive`;
   # cost: expected cost of the errors; confusion: the whole matrix (estimate only)
   metric: accuracy
   which: lowest                # identify: lowest or highest
@@ -33,7 +34,7 @@ question:
   {compare}compare: all               # compare: all pairs, [cat, dog], or a list of such pairs
   # bins: 10                   # ece: score bins of equal width, or equal_mass(10)
   # costs: costs.csv           # cost: rows true classes, columns predicted; or human, superclass
-  # positive: cat              # tpr: the class that is to be found
+  # positive: cat              # recall, precision, f1: the class that is to be found
 
 # What is believed before the first label: empirical (the scores, corrected and weighed by what
 # the labels show), informative (the scores as they are, worth `strength` labels) or uniform.

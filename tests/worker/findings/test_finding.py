@@ -106,9 +106,9 @@ def test_an_estimate_names_its_number_and_what_was_asked_for(tmp_path, rule, wor
         ("task: identify, metric: ece, bins: 2", "", "“a” is the worst calibrated class"),
         ("task: identify, metric: cost, costs: costs.csv", "", "“a” is the most costly class"),
         (
-            "task: identify, metric: tpr, positive: a",
+            "task: identify, metric: recall, positive: a",
             ", groups: side",
-            " is the group with the lowest true positive rate",
+            " is the group with the lowest recall",
         ),
         (
             "task: compare, metric: bias, compare: [a, b]",

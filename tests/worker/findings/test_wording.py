@@ -39,9 +39,9 @@ def claim(words: str = "accuracy", noun: str = "class", rule: StopRule = SURE, *
             "is more accurate than any of them by more than 0.1",
         ),
         (
-            {"words": "tpr", "noun": "group", "tolerance": 0.02, "top": 2},
-            "“8” and “5” are the 2 groups with the lowest true positive rate, or within 0.02 of "
-            "them: no other group has a lower true positive rate than any of them by more than "
+            {"words": "recall", "noun": "group", "tolerance": 0.02, "top": 2},
+            "“8” and “5” are the 2 groups with the lowest recall, or within 0.02 of "
+            "them: no other group has a lower recall than any of them by more than "
             "0.02",
         ),
         (

@@ -21,7 +21,7 @@ question: {task: estimate}
 ONLY_SCORES = {"pool__probabilities": None, "pool__predicted": "said", "pool__score": "sure"}
 NO_SCORES = {"pool__probabilities": None, "pool__predicted": "said"}
 COST = {"task": "identify", "metric": "cost", "costs": "c.csv"}
-TPR = {"task": "identify", "metric": "tpr", "positive": "1"}
+RECALL = {"task": "identify", "metric": "recall", "positive": "1"}
 
 
 def load(folder: Path, **parts: Any) -> Plan:

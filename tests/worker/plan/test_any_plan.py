@@ -50,7 +50,7 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
         {"predicted": "predicted", "score": "score", "classes": names},
         {"predicted": "predicted", "classes": names},
     )
-    metric = draw(st.sampled_from(["accuracy", "bias", "ece", "cost", "confusion", "tpr"]))
+    metric = draw(st.sampled_from(["accuracy", "bias", "ece", "cost", "confusion", "recall", "f1"]))
     task = "estimate" if metric == "confusion" else draw(st.sampled_from(list(RULES)))
     question: dict[str, Any] = {"task": task, "metric": metric}
     if task == "compare":
@@ -61,7 +61,7 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
     if metric == "cost":
         named = {"costs": "superclass", "superclasses": "above.csv"}
         question |= draw(st.sampled_from([{"costs": "costs.csv"}, named]))
-    if metric == "tpr":
+    if metric in ("recall", "f1"):
         question["positive"] = "c1"
     stop = draw(maybe({"guarantee": ("anytime",), "looks": (1, 2, 5), "min_per_group": (1, 3)}))
     stop |= draw(st.one_of(st.just({}), st.sampled_from(RULES[task])))

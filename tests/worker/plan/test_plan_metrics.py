@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.plan.plans_of_metrics import COST, NO_SCORES, ONLY_SCORES, TPR, asking, load
+from tests.worker.plan.plans_of_metrics import COST, NO_SCORES, ONLY_SCORES, RECALL, asking, load
 from worker.errors import PlanError
 from worker.plan import Plan, plan_hash
 
@@ -14,7 +14,9 @@ EVERY_METRIC: list[dict[str, Any]] = [
     {"metric": "ece"},
     {"metric": "cost", "costs": "c.csv"},
     {"metric": "confusion"},
-    {"metric": "tpr", "positive": "1", "groups": "region"},
+    {"metric": "recall", "positive": "1", "groups": "region"},
+    {"metric": "precision", "positive": "1"},
+    {"metric": "f1", "positive": "1"},
 ]
 
 
@@ -22,7 +24,7 @@ EVERY_METRIC: list[dict[str, Any]] = [
     ("metric", "which"),
     [
         ({"metric": "accuracy"}, "lowest"),
-        ({"metric": "tpr", "positive": "1", "groups": "region"}, "lowest"),
+        ({"metric": "recall", "positive": "1", "groups": "region"}, "lowest"),
         ({"metric": "bias"}, "highest"),
         ({"metric": "ece"}, "highest"),
         ({"metric": "cost", "costs": "c.csv"}, "highest"),
@@ -60,7 +62,8 @@ def test_the_worst_groups_are_asked_for_by_default(tmp_path, metric, which):
         ({"question__metric": "ece", "prior__kind": "informative"}, "informative", 2, 1),
         ({"question__metric": "ece", "population": "infinite"}, "empirical", 2, 1),
         ({"question__metric": "ece", "pool__groups": "score_bin(10)"}, "empirical", 2, 16),
-        ({"question": TPR, "pool__groups": "region"}, "empirical", 2, 16),
+        ({"question": RECALL, "pool__groups": "region"}, "empirical", 2, 16),
+        ({"question": RECALL, **ONLY_SCORES}, "empirical", 2, 16),
     ],
 )
 def test_prior_and_strata_follow_from_the_scores_the_metric_and_the_population(
@@ -78,6 +81,18 @@ def test_the_metric_ece_has_ten_bins_unless_the_groups_are_bins(tmp_path):
     assert str(inside) == "score_bin(10)"
     assert str(mass.question.bin_factor) == "equal_mass_bin(7)"
     assert as_groups.question.bin_factor is None
+
+
+@pytest.mark.parametrize("metric", ["recall", "precision", "f1"])
+def test_recall_precision_and_f1_are_of_the_whole_pool_unless_groups_are_named(tmp_path, metric):
+    question = {"task": "estimate", "metric": metric, "positive": "1"}
+    assert load(tmp_path, question=question).pool.groups == "all_items"
+    assert load(tmp_path, question=question, pool__groups="site").pool.groups == "site"
+
+
+def test_a_plan_from_when_recall_was_called_tpr_keeps_its_meaning(tmp_path):
+    former = load(tmp_path, question=RECALL | {"metric": "tpr"}, pool__groups="site")
+    assert former == load(tmp_path, question=RECALL, pool__groups="site")
 
 
 @pytest.mark.parametrize("question", EVERY_METRIC)

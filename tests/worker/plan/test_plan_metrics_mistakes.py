@@ -6,7 +6,7 @@ from tests.worker.plan.plans_of_metrics import (
     COST,
     NO_SCORES,
     ONLY_SCORES,
-    TPR,
+    RECALL,
     asking,
     load,
     mistakes,
@@ -16,11 +16,15 @@ from tests.worker.plan.plans_of_metrics import (
 @pytest.mark.parametrize(
     ("question", "place", "reason"),
     [
-        ({"metric": "tpr", "groups": "a"}, "question.positive", "missing"),
+        ({"metric": "recall", "groups": "a"}, "question.positive", "missing"),
         ({"metric": "cost"}, "question.costs", "missing"),
         ({"costs": "c.csv"}, "question.costs", "only the metric cost"),
         ({"metric": "ece", "costs": "c.csv"}, "question.costs", "only the metric cost"),
-        ({"positive": "1"}, "question.positive", "only the metric tpr"),
+        (
+            {"positive": "1"},
+            "question.positive",
+            "only the metric recall or precision or",
+        ),
         ({"metric": "bias", "bins": 10}, "question.bins", "only the metric ece"),
         ({"cost_ratio": 2}, "question.cost_ratio", "only the metric cost"),
         ({**COST, "cost_ratio": 2}, "question.cost_ratio", "only the costs human and superclass"),
@@ -45,8 +49,8 @@ from tests.worker.plan.plans_of_metrics import (
         ),
         ({**COST, "groups": "region"}, "pool.groups", "write predicted_class"),
         ({"metric": "confusion", "groups": ["predicted_class", "a"]}, "pool.groups", "write"),
-        ({**TPR, "groups": "predicted_class"}, "pool.groups", "by an attribute"),
-        ({**TPR, "groups": ["a", "superclass(m.csv)"]}, "pool.groups", "by an attribute"),
+        ({**RECALL, "groups": "predicted_class"}, "pool.groups", "by an attribute"),
+        ({**RECALL, "groups": ["a", "superclass(m.csv)"]}, "pool.groups", "by an attribute"),
         ({"metric": "ece", "which": "lowest"}, "question.which", "only the task identify"),
     ],
 )
@@ -56,12 +60,12 @@ def test_a_question_that_does_not_fit_its_metric_is_refused(tmp_path, question, 
     assert reason in found
 
 
-@pytest.mark.parametrize("question", [COST, {"task": "estimate", "metric": "confusion"}, TPR])
+@pytest.mark.parametrize("question", [COST, {"task": "estimate", "metric": "confusion"}])
 @pytest.mark.parametrize("prior", [{}, {"prior__kind": "informative"}])
 def test_a_metric_of_true_classes_needs_all_probabilities_unless_the_prior_is_uniform(
     tmp_path, question, prior
 ):
-    parts = asking(question | ({"groups": "region"} if question["metric"] == "tpr" else {}))
+    parts = asking(question)
     (found,) = mistakes(tmp_path, **ONLY_SCORES, **parts, **prior)
     assert "question.metric: " in found
     assert "`pool.probabilities`" in found
@@ -92,10 +96,10 @@ def test_what_needs_scores_is_refused_where_the_classifier_gives_none(tmp_path, 
         ({"stop__rmse": 0.1}, "stop.guarantee", "use `width`"),
         ({"question__metric": "confusion", "stop__width": 0.1}, "stop.guarantee", "confusion"),
         (
-            {"question__metric": "tpr", "question__positive": "cat", "pool__groups": "region"}
+            {"question__metric": "recall", "question__positive": "cat", "pool__groups": "region"}
             | {"stop__width": 0.1},
             "stop.guarantee",
-            "metric tpr; ask for one of accuracy, bias, ece",
+            "metric recall; ask for one of accuracy, bias, ece",
         ),
         ({"population": "infinite", "stop__width": 0.1}, "stop.guarantee", "population: finite"),
     ],

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.pool.metrics_pool import CLASSES, plan_of, pool_of, write_predictions
-from worker.assessment.believing import first_belief
-from worker.assessment.outcomes import outcomes
+from tests.worker.pool.metrics_pool import CLASSES, pool_of, write_predictions
 from worker.errors import PoolChanged
-from worker.pool import compile_pool, open_pool
+from worker.pool import open_pool
 
 
 @pytest.fixture
@@ -22,17 +20,8 @@ def folder(tmp_path: Path) -> Path:
     return write_predictions(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("question", "groups"),
-    [
-        ({"metric": "confusion"}, "predicted_class"),
-        ({"metric": "tpr", "positive": "cow"}, "region"),
-    ],
-)
-def test_a_metric_of_true_classes_keeps_the_mean_probabilities_of_each_cell(
-    folder, question, groups
-):
-    pool = pool_of(folder, question, groups=groups, strata=3)
+def test_a_metric_of_true_classes_keeps_the_mean_probabilities_of_each_cell(folder):
+    pool = pool_of(folder, {"metric": "confusion"}, strata=3)
     rows = {row["item_id"]: row for row in pq.read_table(folder / "p.parquet").to_pylist()}
     ids = pool.item_ids.to_pylist()
 
@@ -47,24 +36,18 @@ def test_a_metric_of_true_classes_keeps_the_mean_probabilities_of_each_cell(
     assert np.array_equal(again.cell_mean_probability, pool.cell_mean_probability)
 
 
-@pytest.mark.parametrize("strata", [1, 3])
-def test_the_shares_of_a_true_positive_rates_errors_leave_out_what_was_predicted(folder, strata):
-    plan = plan_of(
-        folder, {"metric": "tpr", "positive": "dog"}, groups="region", strata=strata,
-        prior={"kind": "informative"},
-    )  # fmt: skip
-    pool = compile_pool(plan, folder / "pools")
-    found = outcomes(plan, pool)
+@pytest.mark.parametrize("metric", ["recall", "precision", "f1"])
+def test_the_scores_of_a_positive_class_are_its_own_probabilities(folder, metric):
+    pool = pool_of(folder, {"metric": metric, "positive": "dog"}, groups="region", strata=3)
     rows = {row["item_id"]: row for row in pq.read_table(folder / "p.parquet").to_pylist()}
-    expected = np.zeros((pool.n_cells, 2))
+    ids, shares = pool.item_ids.to_pylist(), []
     for row in range(pool.n_items):
-        item = pool.item(row)
-        for name in set(CLASSES) - {CLASSES[int(pool.predicted[row])]}:
-            expected[item.cell, int(name != "dog")] += rows[item.item_id][f"p_{name}"]
-    assert found.share == pytest.approx(expected / pool.cell_size[:, None], abs=1e-5)
-    prior = first_belief(plan, pool, found).errors.prior
-    kinds = prior / prior.sum(axis=1, keepdims=True)
-    assert kinds == pytest.approx(expected / expected.sum(axis=1, keepdims=True), abs=1e-4)
+        share = rows[ids[row]]["p_dog"]
+        is_dog = pool.classes[int(pool.predicted[row])] == "dog"
+        assert pool.score[row] == pytest.approx(share if is_dog else 1 - share, abs=1e-6)
+        shares.append(share)
+    assert pool.positive_share == pytest.approx(np.mean(shares))
+    assert pool_of(folder, {}).positive_share is None
 
 
 def test_other_metrics_and_pools_with_scores_only_keep_no_probabilities(folder):
@@ -106,14 +89,14 @@ def test_an_altered_table_of_probabilities_is_found_out(folder):
 
 
 def test_the_hash_follows_what_the_metric_keeps_and_not_what_the_task_is(folder):
-    tpr = {"metric": "tpr", "positive": "dog"}
+    recall = {"metric": "recall", "positive": "dog"}
     pools = [
         pool_of(folder, {}, strata=1),
         pool_of(folder, {"metric": "ece"}),
         pool_of(folder, {"metric": "ece", "bins": 5}),
         pool_of(folder, {"metric": "confusion"}, strata=1),
-        pool_of(folder, tpr, groups="region"),
-        pool_of(folder, tpr | {"positive": "cat"}, groups="region"),
+        pool_of(folder, recall, groups="region"),
+        pool_of(folder, recall | {"positive": "cat"}, groups="region"),
     ]
     assert len({pool.hash for pool in pools}) == len(pools)
     same = pool_of(folder, {"metric": "bias", "task": "identify"}, strata=1)

@@ -61,8 +61,8 @@ def test_where_the_groups_are_score_bins_the_bins_of_the_metric_are_the_groups(f
     assert pool.n_cells == int((pool.group_size > 0).sum())
 
 
-def test_the_units_of_a_true_positive_rate_are_what_was_predicted(folder):
-    pool = pool_of(folder, {"metric": "tpr", "positive": "dog"}, groups="region", strata=1)
+def test_the_units_of_a_recall_are_what_was_predicted(folder):
+    pool = pool_of(folder, {"metric": "recall", "positive": "dog"}, groups="region", strata=1)
     assert pool.unit_names == ("predicted another class", "predicted dog")
     assert pool.cell_group.tolist() == [0, 0, 1, 1]
     assert pool.cell_unit.tolist() == [0, 1, 0, 1]
@@ -73,7 +73,7 @@ def test_the_units_of_a_true_positive_rate_are_what_was_predicted(folder):
 
 def test_a_positive_class_that_is_not_known_is_refused_with_the_nearest(folder):
     with pytest.raises(PlanError, match=r"question\.positive: the class 'dgo' is not known"):
-        pool_of(folder, {"metric": "tpr", "positive": "dgo"}, groups="region")
+        pool_of(folder, {"metric": "recall", "positive": "dgo"}, groups="region")
 
 
 def test_mean_logits_are_those_of_the_clipped_scores(folder):

@@ -112,14 +112,14 @@ def test_a_later_change_of_the_predictions_is_noticed(months, tmp_path):
          "stop": "{rmse: 0.001}"},
         {"question": "{task: identify, metric: cost, which: highest, costs: costs.csv}",
          "by_probabilities": True},
-        {"question": "{task: identify, metric: tpr, positive: cow}", "groups": "region",
+        {"question": "{task: identify, metric: recall, positive: cow}", "groups": "region",
          "by_probabilities": True},
         {"prior": "{kind: uniform}", "strategy": "thompson"},
         {"prior": "{kind: informative}", "question": "{task: compare, compare: all}",
          "stop": "{rope: {epsilon: 0.02}}"},
         {"stop": "{mrr: {confidence: 0.999}, guarantee: anytime}"},
     ],
-    ids=["bias", "ece", "pool-ece", "confusion", "cost", "tpr", "uniform", "compare", "anytime"],
+    ids=["bias", "ece", "pool-ece", "confusion", "cost", "recall", "uniform", "compare", "anytime"],
 )  # fmt: skip
 def test_it_works_for_every_metric_and_prior(months, ways):
     _, two = months(20, 12, **ways)

@@ -88,7 +88,7 @@ def test_live_and_replayed_choices_and_stops_are_the_same(
         ("{task: estimate, metric: ece}", "score_bin(5)", "{rmse: 0.02}"),
         ("{task: identify, metric: bias}", "predicted_class", "{mrr: {}}"),
         ("{task: identify, metric: cost, costs: costs.csv}", "predicted_class", "{mrr: {}}"),
-        ("{task: identify, metric: tpr, positive: cow}", "region", "{mrr: {confidence: 0.99}}"),
+        ("{task: identify, metric: recall, positive: cow}", "region", "{mrr: {confidence: 0.99}}"),
         ("{task: estimate, metric: confusion}", "predicted_class", "{rmse: 0.06}"),
     ],
 )

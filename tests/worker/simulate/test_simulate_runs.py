@@ -119,7 +119,11 @@ OF_METRICS = {
     "classwise ece": ("{task: identify, metric: ece, bins: 3}", "predicted_class", "{mrr: {}}"),
     "cost": ("{task: identify, metric: cost, costs: costs.csv}", "predicted_class", "{mrr: {}}"),
     "confusion": ("{task: estimate, metric: confusion}", "predicted_class", "{rmse: 0.06}"),
-    "tpr": ("{task: compare, metric: tpr, positive: cow, compare: all}", "region", "{rope: {}}"),
+    "recall": (
+        "{task: compare, metric: recall, positive: cow, compare: all}",
+        "region",
+        "{rope: {}}",
+    ),
 }
 
 
@@ -151,7 +155,7 @@ def test_every_metric_is_replayed_until_nothing_is_wrong(tmp_path, metric):
     assert run.labels == N_ITEMS
     assert run.rmse[0] > 0.01
     assert run.rmse[1] == pytest.approx(0, abs=1e-9)
-    assert bool(run.pooled) == (metric not in ("confusion", "tpr"))
+    assert bool(run.pooled) == (metric not in ("confusion", "recall"))
     if run.pooled:
         assert run.pooled[1] == pytest.approx(0, abs=1e-9)
         assert run.whole == pytest.approx(whole_of(assessment, outcome))
@@ -185,6 +189,6 @@ def test_true_values_are_what_the_definitions_say(tmp_path):
     assert pooled == pytest.approx(calibration_error(right | ~right, 5), abs=1e-5)
     is_cow = table.truth == "cow"
     found = (table.predicted == "cow")[is_cow].groupby(table.region[is_cow]).mean()
-    assert values["tpr"] == pytest.approx(found.to_list())
+    assert values["recall"] == pytest.approx(found.to_list())
     assert values["confusion"][:, 0] == pytest.approx([right[of].mean() for of in by_class])
     assert values["confusion"].sum(axis=1) == pytest.approx(1)

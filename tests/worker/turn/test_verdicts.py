@@ -66,7 +66,7 @@ def test_all_outputs_labelled_their_pass_rate_is_the_share_of_right_choices(tmp_
     decided = _decided(tmp_path, plan, truth)
     (group,) = decided["groups"]
     rate = sum(choice in RIGHT for choice in truth.values()) / len(truth)
-    assert (group["group"], group["labelled"]) == ("all outputs", 60)
+    assert (group["group"], group["labelled"]) == ("all items", 60)
     assert group["mean"] == pytest.approx(rate, abs=1e-6)
 
 

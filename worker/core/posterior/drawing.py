@@ -14,7 +14,7 @@ from worker.core.posterior.belief import (
     starts,
     unlabelled,
 )
-from worker.core.posterior.metrics import Errors
+from worker.core.posterior.metrics import RATIOS, Errors
 from worker.core.posterior.rates import draw_rates
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ def draw(b: Belief, rng: np.random.Generator, n: int) -> Floats:
         drawn = [draw(v, rng, len(share)) for v, share in zip(b.variants, shares, strict=True)]
         return np.concatenate(drawn)
     n_kinds = b.errors.counts.shape[1] if b.errors is not None else 0
-    width = b.group.size * (1 + (n_kinds if b.metric.kind in ("cost", "tpr") else 0))
+    width = b.group.size * (1 + (n_kinds if b.metric.kind == "cost" else 0))
     step = max(1, _BLOCK // width)
     blocks = [_drawn(b, rng, min(step, n - at)) for at in range(0, n, step)]
     values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
@@ -72,15 +72,18 @@ def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
         return _shares(b, np.nan_to_num(b.metric.score) * b.size - right)
     if kind == "ece":
         return calibration_errors(b, right)
-    errors = _errors(b, rng, right)
     if kind == "cost":
+        errors = _errors(b, rng, right)
         worth = right * b.metric.values[:, 0] + (errors * b.metric.values[:, 1:]).sum(axis=2)
         return _shares(b, worth)
     is_positive = b.metric.unit == 1
     hits = _sums(b, np.where(is_positive, right, 0))
-    misses = _sums(b, np.where(is_positive, 0, errors[:, :, 0]))
-    ratio = np.full(hits.shape, 1.0)  # no positive item: none was missed
-    np.divide(hits, hits + misses, out=ratio, where=hits + misses > 0)
+    misses = _sums(b, np.where(is_positive, 0, b.size - right))
+    of_predicted = RATIOS[kind]
+    predicted = _sums(b, np.where(is_positive, b.size, 0)[None])
+    below = of_predicted * predicted + (1 - of_predicted) * (hits + misses)
+    ratio = np.full(hits.shape, 1.0)  # nothing to find: all was found
+    np.divide(hits, below, out=ratio, where=below > 0)
     return ratio
 
 

@@ -1,4 +1,4 @@
-"""Values that are sums over items: accuracy, bias, cost, and the true positive rate nearby."""
+"""Values that are sums over items: accuracy, bias, cost, and near them recall, precision, F1."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, Cells
+from worker.core.posterior.metrics import RATIOS
 from worker.core.posterior.parts import Part, sums
 
 Floats = NDArray[np.float64]
@@ -33,23 +34,19 @@ def line_of(b: Belief, part: Part, cells: Cells) -> tuple[Floats, Costs | None, 
     if kind == "cost":
         values = b.metric.values[cells]
         return values[:, :1], costs_of(b, cells, values[:, 1:]), nothing
-    # tpr = TP / (TP + FN), linear near its mean: to choose by; what is said of it is `posterior`'s
-    is_positive = b.metric.unit[cells, None] == 1
-    costs = costs_of(b, cells, np.tile([1.0, 0.0], (n_cells, 1)))
-    truly, falsely = (
-        np.where(is_positive, part.known[:, None] + part.mass * part.rho, 0.0),
-        np.where(is_positive, 0.0, costs.known + part.mass * (1 - part.rho) * costs.mean),
-    )
-    hits, misses = (np.vecdot(part.weight, sums(part, cells_)) for cells_ in (truly, falsely))
-    positives = np.maximum(hits + misses, 1e-9)
-    ratio = np.where(hits + misses > 0, hits / positives, 1.0)  # no positive item: none was missed
-    scale = (part.size / positives)[part.of, None]
-    worth = np.where(is_positive, (1 - ratio)[part.of, None] * scale, 0.0)
-    miss = np.where(is_positive, 0.0, -ratio[part.of, None] * scale)
-    values = np.concatenate([miss, np.zeros_like(miss)], axis=1)
-    line = costs_of(b, cells, values)
-    # at the mean the line is 0 by construction; the offset puts it at the ratio
-    return worth, line, ratio
+    # a ratio is linear near its mean: to choose by; what is said of it is `summary`'s
+    of_predicted, is_positive = RATIOS[kind], b.metric.unit[cells] == 1
+    right = np.vecdot(part.weight[part.of], part.known[:, None] + part.mass * part.rho)
+    hits = sums(part, np.where(is_positive, right, 0.0))
+    misses = sums(part, np.where(is_positive, 0.0, b.size[cells] - right))
+    predicted = sums(part, np.where(is_positive, b.size[cells], 0))
+    below = of_predicted * predicted + (1 - of_predicted) * (hits + misses)
+    scale = 1 / np.maximum(below, 1e-9)
+    ratio = np.where(below > 0, hits * scale, 1.0)  # nothing to find: all was found
+    less = (1 - of_predicted) * ratio  # by so much of what it adds below the line
+    per_item = np.where(is_positive, 1 - less[part.of], less[part.of]) * scale[part.of]
+    at_mean = sums(part, per_item * right)
+    return (per_item * part.size[part.of])[:, None], None, ratio - at_mean
 
 
 def costs_of(b: Belief, cells: Cells, values: Floats) -> Costs:

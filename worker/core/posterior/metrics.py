@@ -7,10 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-MetricKind = Literal["accuracy", "bias", "ece", "cost", "confusion", "tpr", "measure", "difference"]
+RatioKind = Literal["recall", "precision", "f1"]
+MetricKind = Literal[
+    "accuracy", "bias", "ece", "cost", "confusion", RatioKind, "measure", "difference"
+]
 
 # Metrics that are affine in the number of right answers: the exact distribution is known.
 AFFINE: tuple[MetricKind, ...] = ("accuracy", "bias")
+# Metrics that are hits / (w predicted positive + (1 - w) truly positive), with their w: recall,
+# their harmonic mean, and precision (van Rijsbergen, "Information Retrieval", 1979).
+RATIOS: dict[str, float] = {"recall": 0.0, "f1": 0.5, "precision": 1.0}
 
 
 def _nothing() -> Floats:
@@ -28,13 +34,15 @@ class Metric:
     ece        sum_b p_b|g |s_b - theta_b| over the group's bins b: its calibration error
     cost       the mean cost of its items, by predicted and true class
     confusion  theta_g and the shares of its kinds of errors; a vector, so it can only be estimated
-    tpr        of its items that are truly positive, the share that is predicted so
+    recall     of its items that are truly positive, the share that is predicted so
+    precision  of its items that are predicted positive, the share that is truly so
+    f1         the harmonic mean of both
     measure    the mean distance of its items' predictions from what people say of them
     difference the accuracy of one model less that of another, on the same items
 
     score: (C,) mean score of each cell's items, in [0, 1]; bias and ece.
     unit: (C,) whole, ascending within a group: the bin of each cell (ece), whether its items are
-        predicted positive, 0 or 1 (tpr), or whether the two models agree on them (difference).
+        predicted positive, 0 or 1 (`RATIOS`), or whether the two models agree on them (difference).
     values: (C, 1 + L) cost of a right answer and of each kind of error (cost).
     common: (G, 3) pseudo-counts of the Dirichlet of what all cells of a group have in common, where
         models disagree: the first is right, the second, neither (difference).
@@ -42,7 +50,8 @@ class Metric:
         ECE of a pool whose groups are its bins, and every measure).
     level: of the interval of that sum; the narrowest one for a measure.
 
-    In tpr the kinds of errors are 0: truly positive, 1: any other class. In a difference an item is
+    In the ratios an answer is right if it says rightly whether the item is positive: of one that is
+    predicted otherwise, whichever other class it is. In a difference an item is
     right if the first model alone is right; else 0: the second alone is, 1: both or neither.
 
     Source:
@@ -73,7 +82,7 @@ class Metric:
     @property
     def counts_errors(self) -> bool:
         """Whether the kinds of errors matter, and not only right and wrong."""
-        return self.kind in ("cost", "confusion", "tpr", "difference")
+        return self.kind in ("cost", "confusion", "difference")
 
 
 ACCURACY = Metric()
@@ -119,7 +128,7 @@ def check_fit(metric: Metric, n_cells: int, errors: Errors | None) -> None:
     """
     needed = {
         "score": metric.kind in ("bias", "ece"),
-        "unit": metric.kind in ("ece", "tpr", "difference"),
+        "unit": metric.kind in ("ece", "difference", *RATIOS),
         "values": metric.kind == "cost",
     }
     for name, is_needed in needed.items():
@@ -137,7 +146,7 @@ def check_fit(metric: Metric, n_cells: int, errors: Errors | None) -> None:
             f"of the {n_cells} cells; pass `errors`."
         )
     n_kinds = errors.counts.shape[1]
-    of_kind = {"cost": metric.values.shape[-1] - 1, "tpr": 2, "difference": 2}
+    of_kind = {"cost": metric.values.shape[-1] - 1, "difference": 2}
     expected = of_kind.get(metric.kind, n_kinds)
     if expected != n_kinds:
         raise ValueError(

@@ -29,8 +29,8 @@ _MOVED = ("moved", "rate_moved")
 class Moments:
     """What is expected of the groups and of one more label.
 
-    mean, variance: (G,) of every group's value; nan for groups without items. Of a true positive
-        rate those of its linear form, which serve to choose items; `posterior` has its own.
+    mean, variance: (G,) of every group's value; nan for groups without items. Of recall,
+        precision and F1 those of their linear form, to choose items by; `summary` has its own.
     drop: (C,) expected drop of the variance of its group's value by one label in the cell; 0 for
         cells without unlabelled items. If the metric is pooled, of the groups' weighted sum.
     rate: (C,) probability that the next label in the cell is a right answer.

@@ -8,7 +8,7 @@ from worker.core.posterior.distributions import distribution_of_group, distribut
 from worker.core.posterior.drawing import N_DRAWS, joint_draws
 from worker.core.posterior.joint import joint_loadings
 from worker.core.posterior.marginals import Marginal
-from worker.core.posterior.mixing import mixed
+from worker.core.posterior.metrics import RATIOS
 from worker.core.posterior.moments import moments
 from worker.core.prior.copula import joined, spread_evenly
 
@@ -18,7 +18,10 @@ _DRAWN_AT_ONCE = 256  # groups: what they take stays in the processor's own memo
 
 
 def mean(b: Belief) -> Floats:
-    """(G,) posterior mean of every group's value; nan for groups without items."""
+    """(G,) posterior mean of every group's value; nan for groups without items.
+
+    Of recall, precision and F1 the median, which errs least on average.
+    """
     if b.accuracies is not None:
         return b.accuracies.mean
     is_plain = (
@@ -33,38 +36,38 @@ def mean(b: Belief) -> Floats:
         size = group_size(b)
         right = by_group(b, b.right + unlabelled(b) * rate)
         return np.where(size > 0, right / np.maximum(size, 1), np.nan)
-    if b.metric.kind == "tpr":
+    if b.metric.kind in RATIOS:
         return _of_ratio(b)[0]
     return np.where(group_size(b) > 0, moments(b).mean, np.nan)
 
 
 def variance(b: Belief) -> Floats:
-    """(G,) posterior variance of the value; 0 for labelled, nan for empty groups."""
+    """(G,) posterior variance of the value; 0 for labelled, nan for empty groups.
+
+    The squared error that is expected of `mean`, also where that is the median.
+    """
     if b.accuracies is not None:
         return b.accuracies.variance
-    if b.metric.kind == "tpr":
+    if b.metric.kind in RATIOS:
         return _of_ratio(b)[1]
     return np.where(group_size(b) > 0, moments(b).variance, np.nan)
 
 
 def _of_ratio(b: Belief) -> tuple[Floats, Floats]:
-    """(G,) each: mean and variance of the groups' draws; nan for groups without items.
+    """(G,) each: medians of the groups' draws, and squared errors expected of these; nan if empty.
 
     While few positive items are known a ratio is far from linear: where some hundred may have been
-    missed and ten found, it would be taken for ten times as certain as it is.
+    missed and ten found, it would be taken for ten times as certain as it is. And it is skew: where
+    none is missed most probably, but perhaps some, the mean is neither.
     """
     if "of_ratio" not in b._memo:
-        expected, spread = np.full((2, b.n_groups), np.nan)
-        if b.variants:
-            expected = mixed(b, lambda of: _of_ratio(of)[0])
-            spread = mixed(b, lambda of: _of_ratio(of)[1] + (_of_ratio(of)[0] - expected) ** 2)
-        else:
-            for g, distribution in enumerate(marginals(b)):
-                if distribution is not None:
-                    values, mass = distribution.atoms()
-                    expected[g] = values @ mass
-                    spread[g] = (values - expected[g]) ** 2 @ mass
-        b._memo["of_ratio"] = expected, spread
+        middle, spread = np.full((2, b.n_groups), np.nan)
+        for g, distribution in enumerate(marginals(b)):
+            if distribution is not None:
+                middle[g] = distribution.quantiles(np.array([0.5]))[0]
+                values, mass = distribution.atoms()
+                spread[g] = (values - middle[g]) ** 2 @ mass
+        b._memo["of_ratio"] = middle, spread
     known: tuple[Floats, Floats] = b._memo["of_ratio"]
     return known
 
@@ -117,7 +120,8 @@ def draws(b: Belief) -> Floats:
     Gaussian copula); where more than rates is shared (calibration, kinds of errors, a component,
     doubtful labels) they are drawn together.
     """
-    if b.metric.kind in ("ece", "cost", "tpr") or b.metric.pooled or b.variants or b.accuracies:
+    is_joint = b.metric.kind in ("ece", "cost", *RATIOS) or b.metric.pooled
+    if is_joint or b.variants or b.accuracies:
         return joint_draws(b)
     if "draws" not in b._memo:
         rng, parts = np.random.default_rng(N_DRAWS), (np.arange(N_DRAWS) + 0.5) / N_DRAWS

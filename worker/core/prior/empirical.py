@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.prior.hyperparameters import (
-    LEAST_RATE,
     Fit,
     Hyperparameters,
     Scores,
@@ -25,6 +24,7 @@ from worker.core.prior.shared import Shared, Slopes
 Floats = NDArray[np.float64]
 
 _POINTS = np.array([-1.2247, 0.0, 1.2247])  # of the same variance as a standard normal
+_LEAST_SLOPE = 1e-4  # of accuracy over logits: of cells that are all right some count all the same
 _S, _TAU, _LAPSE = 3, 4, 5  # their places among the hyperparameters
 # Of what the score's uncertain curve moves cells of a group against each other, the share that
 # moves the group as well. Where nothing but the score is known, all of it does. With opinions half:
@@ -67,7 +67,7 @@ def prior_of(
     of_s, _, of_lapse = np.diag(covariance)[3:6]
     shift, left = (0.0, 1.0) if level is None else (level[0][:, None], level[1])
     tau = _sd_of_effect(h, covariance, np.maximum(of_curve, 0.0), left)
-    lapse = np.exp(h.log_lapse + of_lapse / 2)
+    lapse = scores.lapses(h.log_lapse + of_lapse / 2)
     centre = h.curve(x)[:, None]
     mu = rate_of(special.expit(centre + shift + tau[:, None] * GRID), lapse)
     m = rate_of(special.expit(centre), lapse)
@@ -108,7 +108,7 @@ def shared_of(
     left = 1.0 if level is None else level[1]
     sd = _sd_of_effect(h, fit.covariance, (along**2).sum(axis=0), left)
     middle = special.expit(h.curve(x))
-    slope = size * np.maximum(middle * (1 - middle), LEAST_RATE)
+    slope = size * np.maximum(middle * (1 - middle), _LEAST_SLOPE)
 
     def of_groups(cells: Floats) -> Floats:
         return np.bincount(group, weights=slope * cells, minlength=n_groups).astype(np.float64)
@@ -122,7 +122,7 @@ def shared_of(
 
 def _slopes_of(fit: Fit, scores: Scores, level: tuple[Floats, Floats] | None) -> Slopes:
     """How the prior of every cell moves with the hyperparameters, at the likeliest ones."""
-    h, lapse = fit.mode, float(np.exp(fit.mode.log_lapse))
+    h, lapse = fit.mode, scores.lapses(fit.mode.log_lapse)
     centre = h.curve(scores.x)
     middle = special.expit(centre)[:, None]
     m = rate_of(middle, lapse)
@@ -147,7 +147,7 @@ def _common_to_group(h: Hyperparameters, scores: Scores) -> Floats:
     if scores.size is None or scores.place is None:
         return scores.x
     middle = special.expit(h.curve(scores.x))
-    weight = scores.size * np.maximum(middle * (1 - middle), LEAST_RATE)
+    weight = scores.size * np.maximum(middle * (1 - middle), _LEAST_SLOPE)
     n_groups = int(scores.place[-1]) + 1
     whole = np.maximum(np.bincount(scores.place, weight, n_groups), 1e-300)
     sums = [np.bincount(scores.place, weight * row, n_groups) for row in scores.x]

@@ -1,13 +1,13 @@
 """What the empirical prior is made of: covariates of the cells, and hyperparameters."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-LEAST_RATE = 1e-4
+LEAST_RATE = 1e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +31,7 @@ class Scores:
 
     cell: (C,) mean logit score of each cell's items. group: (C,) mean logit score of the items of
     its group, less that of the pool. Both 0 where there are no scores. more: K further covariates.
+    lapse: (C, or 1 for all) how many times the lapse there are; at most 1.
     size, place: (C,) items, and index of its group, ascending; where they are given, what is
     uncertain of the curve is told apart: what moves a group, and what moves its cells against each
     other, as further covariates do (`empirical.prior_of`). None: all of it moves a group.
@@ -41,6 +42,12 @@ class Scores:
     more: tuple[Covariate, ...] = ()
     size: NDArray[np.int64] | None = None
     place: NDArray[np.int64] | None = None
+    lapse: Floats = field(default_factory=lambda: np.ones(1))
+
+    def lapses(self, log_lapse: float) -> Floats:
+        """(C, 1) the lapse of every cell."""
+        of_cells: Floats = np.broadcast_to(self.lapse * np.exp(log_lapse), self.cell.shape)
+        return of_cells[:, None]
 
     @property
     def x(self) -> Floats:

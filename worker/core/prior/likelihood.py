@@ -46,6 +46,7 @@ class Evidence:
     heavy: NDArray[np.bool_]
     begin: NDArray[np.intp]  # where each group with labels begins
     of: NDArray[np.intp]  # (c,) which of these groups
+    lapse: Floats | float = 1.0  # (c, 1) how many times the lapse
     times: Floats | float = 1.0  # (g,) how often each of these groups counts, (g,) or all alike
 
 
@@ -64,6 +65,7 @@ def evidence(
         heavy=scores.heavy,
         begin=np.flatnonzero(np.diff(of, prepend=-1)),
         of=np.cumsum(np.diff(of, prepend=of[:1]) > 0),
+        lapse=scores.lapses(0.0).take(at, axis=0),
     )
 
 
@@ -106,7 +108,7 @@ def log_likelihood(p: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
         Louis, "Finding the observed information matrix when using the EM algorithm" (1982): of a
         mixture over components the mean of the second derivatives, and the covariance of the first.
     """
-    effect, lapse = np.exp(p[4]) * GRID, float(np.exp(p[5]))
+    effect, lapse = np.exp(p[4]) * GRID, np.exp(p[5]) * seen.lapse
     at = curve_places(len(seen.x))
     centre = (p[at] @ seen.x)[:, None]
     curve, middle = special.expit(centre + effect), special.expit(centre)
@@ -120,9 +122,10 @@ def log_likelihood(p: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
     shares /= total  # (g, U) of the components, given the labels of a group
     times = np.broadcast_to(seen.times, len(total))[:, None]
 
-    by_s = _moves_of_s(m[:, 0], middle[:, 0], down := -lapse / max(1 - lapse, LEAST_RATE))
+    down = np.broadcast_to(-lapse / np.maximum(1 - lapse, LEAST_RATE), centre.shape)
+    by_s = _moves_of_s(m[:, 0], middle[:, 0], down[:, 0])
     weight = (times * shares)[seen.of]
-    slopes, of_centre, of_others = _of_cells(labels, by_s, weight, curve, effect, down)
+    slopes, of_centre, of_others = _of_cells(labels, by_s, weight, curve, effect, down[:, 0])
     slope, bent = np.empty(p.size), np.empty((p.size, p.size))
     slope[at], slope[_OTHERS] = seen.x @ slopes[0], slopes[1:].sum(axis=1)
     bent[np.ix_(at, at)] = (seen.x * of_centre[0]) @ seen.x.T
@@ -143,7 +146,7 @@ def log_likelihood(p: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
 
 
 def _of_cells(
-    labels: _Labels, by_s: _Strength, weight: Floats, curve: Floats, effect: Floats, down: float
+    labels: _Labels, by_s: _Strength, weight: Floats, curve: Floats, effect: Floats, down: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Derivatives of each cell's log likelihood, their means over the components.
 
@@ -193,8 +196,8 @@ def _of_groups(cells: Floats, seen: Evidence) -> Floats:
     return sums
 
 
-def _moves_of_s(m: Floats, middle: Floats, down: float) -> _Strength:
-    """Of rates m and curves (c,) given u = 0; down: how log m moves with log lapse."""
+def _moves_of_s(m: Floats, middle: Floats, down: Floats) -> _Strength:
+    """Of rates m and curves (c,) given u = 0; down: (c,) how log m moves with log lapse."""
     steep = (m - 0.5) / (m * (1 - m))
     bent = 2 * steep**2 + 1 / (m * (1 - m))
     moved = moves(m) * m

@@ -28,7 +28,8 @@ _DEGREES = 4.0  # of freedom, of the groups' effects
 class Slopes:
     """The prior of C cells under the likeliest hyperparameters, and how it moves with them.
 
-    centre: (C,) logits of the curve. effect: (C or 1, U) logits that the components add. s:
+    centre: (C,) logits of the curve. effect: (C or 1, U) logits that the components add. lapse:
+    (C, 1). s:
     strengths, (C, 1) if the same at all components, else (C, U); 0 where nothing moves. along,
     of_s: (C, R) how far centre and log s move with each of R independent standard normals. of_tau,
     of_lapse: (R,) how far the logs of these do. fixed: (C, U) each, alpha and beta of the Betas
@@ -37,7 +38,7 @@ class Slopes:
 
     centre: Floats
     effect: Floats
-    lapse: float
+    lapse: Floats
     s: Floats
     along: Floats
     of_s: Floats
@@ -51,7 +52,7 @@ class Slopes:
         """(c, U) each: the curve, and mu, of some cells."""
         effect = self.effect if len(self.effect) == 1 else self.effect[cells]
         curve: Floats = special.expit(self.centre[cells, None] + effect)
-        return curve, rate_of(curve, self.lapse)
+        return curve, rate_of(curve, self.lapse[cells])
 
     def betas(self, cells: slice | NDArray[np.intp], mu: Floats) -> tuple[Floats, Floats]:
         """(c, U) each: alpha and beta of some cells, whose `rates` are mu."""

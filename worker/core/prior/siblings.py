@@ -84,7 +84,7 @@ def _likelihoods(
     """(G, E) log likelihood of each group's labels, by its effect."""
     at = np.flatnonzero(right + wrong)
     centre = h.curve(scores.x[:, at])[:, None]
-    lapse = float(np.exp(h.log_lapse))
+    lapse = scores.lapses(h.log_lapse)[at]
     mu = rate_of(special.expit(centre + tau * _EFFECT), lapse)
     s = np.exp(h.log_s) * closeness(rate_of(special.expit(centre), lapse))
     of_cell = log_rising(s * mu, rising(right[at]))[0]

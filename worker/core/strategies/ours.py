@@ -4,6 +4,7 @@ import numpy as np
 
 from worker.core.posterior.belief import Belief, filled_groups
 from worker.core.posterior.hypothetical import with_pending
+from worker.core.posterior.metrics import RATIOS
 from worker.core.posterior.moments import moments
 from worker.core.questions.question import Question
 from worker.core.questions.rewards import estimate_worth
@@ -31,6 +32,7 @@ EVEN = 0.5
 # held against all groups. Where one of forty is mostly wrong and the others are right, the whole
 # pool's 95% interval held in .79 of 100 runs after 80 labels, and in .86 after 320.
 FEW = 5
+_LEAST = 1e-12
 
 
 def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rng) -> Choice:
@@ -92,11 +94,18 @@ def _estimating(expected: Belief, rng: Rng) -> Floats:
 def _due(expected: Belief, rng: Rng) -> Floats:
     """(C,) how much each cell is due, where labels are to lie as items do.
 
+    Of recall, precision and F1 half of them lie as the expected errors do: where positive items
+    are rare, hardly one of the items that they are among would be labelled.
+
     Source:
         Cells in turn as by Sainte-Lague. Box & Draper, "A basis for the selection of a response
         surface design" (1959): where a curve may not fit, an even design is near the best.
     """
     size = expected.size
+    if expected.metric.kind in RATIOS:
+        rate = moments(expected).rate
+        doubt = size * rate * (1 - rate)
+        size = size / size.sum() + doubt / max(doubt.sum(), _LEAST)
     offset = 1.0 - rng.random(size.size)  # down to 0: of many cells the first is any item's
     due: Floats = size / (expected.right + expected.wrong + offset)
     return due

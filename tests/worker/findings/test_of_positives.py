@@ -1,0 +1,58 @@
+"""Recall, precision and F1 from a plan to a decision, over the loop itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.report.at_work import AtWork, at_work
+from tests.worker.simulate.simulated_pool import N_ITEMS
+from worker.errors import PlanError
+from worker.pool import check_question
+
+
+def asked(folder: Path, metric: str, n_labels: int, stop: str = "{rmse: 0.0001}") -> AtWork:
+    question = f"{{task: estimate, metric: {metric}, positive: cat}}"
+    return at_work(folder, n_labels, question=question, groups="all_items", stop=stop)
+
+
+def true_value(begun: AtWork, metric: str) -> float:
+    """Counted item by item."""
+    pool = begun.work.pool
+    items = [pool.item(row) for row in range(pool.n_items)]
+    said = {item.item_id for item in items if pool.classes[item.predicted] == "cat"}
+    truly = {item for item, name in begun.truth.items() if name == "cat"}
+    hits = len(said & truly)
+    below: Mapping[str, float] = {
+        "recall": len(truly), "precision": len(said), "f1": (len(said) + len(truly)) / 2,
+    }  # fmt: skip
+    return hits / below[metric]
+
+
+@pytest.mark.parametrize("metric", ["recall", "precision", "f1"])
+def test_the_decision_tells_the_value_of_the_whole_pool_once_all_is_labelled(tmp_path, metric):
+    begun = asked(tmp_path, metric, N_ITEMS)
+    (decision,) = (json.loads(text) for text in begun.ledger.decisions())
+    true = true_value(begun, metric)
+    assert decision["overall"] == {"mean": pytest.approx(true, abs=1e-6)} | dict.fromkeys(
+        ("low", "high"), pytest.approx(true, abs=1e-6)
+    )
+    assert f"of all items is {true:.4f} ({true:.4f} to {true:.4f})" in decision["finding"]
+
+
+def test_an_estimate_stops_before_all_is_labelled_and_holds_the_truth(tmp_path):
+    begun = asked(tmp_path, "f1", N_ITEMS, "{rmse: 0.08}")
+    (decision,) = (json.loads(text) for text in begun.ledger.decisions())
+    assert decision["labels"] < N_ITEMS
+    assert decision["overall"]["low"] <= true_value(begun, "f1") <= decision["overall"]["high"]
+
+
+def test_a_class_that_nobody_predicted_is_refused(tmp_path):
+    begun = asked(tmp_path, "f1", 0)
+    pool, plan = begun.work.pool, begun.work.plan
+    pool.cell_unit[:] = 0
+    with pytest.raises(PlanError, match="no item is predicted cat, so its recall and F1 are 0"):
+        check_question(plan, pool)
