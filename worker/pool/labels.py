@@ -63,7 +63,8 @@ class Labels:
                 models not all items are labelled by a choice that nobody knows.
         """
         wanted = pa.concat_arrays([piece.cast(pa.large_string()) for piece in ids])
-        found = self.classes.take(pc.index_in(wanted, value_set=self.ids))
+        said = _whole_numbers(self.classes, classes)
+        found = said.take(pc.index_in(wanted, value_set=self.ids))
         if found.null_count == len(found):
             here, there = (listed(some.slice(0, 3).to_pylist()) for some in (self.ids, wanted))
             raise PredictionsError(
@@ -114,6 +115,16 @@ def read_labels(plan: Plan, folder: Path, given: str, use: Existing) -> Labels:
     first = _first_of_each(path, column, ids, said)
     n_empty = int(is_empty.sum())
     return Labels(path, column, use, ids.take(first), said.take(first), n_empty, sha256_of(path))
+
+
+def _whole_numbers(labels: pa.Array, classes: Sequence[str]) -> pa.Array:
+    """The labels, with `3.0` as the class `3`: what is written of a column of numbers with gaps."""
+    told = labels.dictionary_encode()
+    names = [
+        whole if name not in classes and (whole := name.removesuffix(".0")) in classes else name
+        for name in told.dictionary.to_pylist()
+    ]
+    return pa.array(names, pa.large_string()).take(told.indices)
 
 
 def _with_column(plan: Plan, given: str) -> str:

@@ -169,6 +169,15 @@ def test_a_sample_that_can_be_none_is_told(assay, tmp_path):
     assert told not in assay("assess", plan, "--labels", labels).output
 
 
+def test_numbers_that_were_written_beside_gaps_are_the_classes_they_mean(assay, tmp_path):
+    rows = "".join(f"i{n},{n % 2},0.{5 + n % 5}\n" for n in range(12))
+    (tmp_path / "numbers.csv").write_text(f"id,predicted,score\n{rows}")
+    said = "".join(f"i{n},{'' if n % 4 == 0 else f'{n % 2}.0'}\n" for n in range(12))
+    (tmp_path / "l.csv").write_text(f"id,label\n{said}")
+    report = report_of(assay("assess", "numbers.csv", "--labels", "l.csv", "--json"))
+    assert [group["right"] for group in report["groups"]] == [3, 6]
+
+
 def test_labels_that_are_left_out_are_counted(assay, tmp_path):
     plan, labels = write_plan(tmp_path), some_labels(tmp_path, 50)
     again = labels.read_text().splitlines()[1]
