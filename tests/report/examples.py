@@ -14,6 +14,7 @@ from tests.report.examples_questions import (
     continued,
     costly,
     estimated,
+    from_labels,
     with_opinions,
 )
 from worker.report.contents import Group, Interval, Items, Pair, Report
@@ -164,4 +165,5 @@ EXAMPLES = {
     "crowded-classes": lambda: crowded(ANIMALS, 3), "crowded-people": lambda: crowded(people=60),
     "crowded-two": lambda: crowded(("yes", "no"), 12), "continued": continued,
     "opinions": with_opinions, "opinions-nasty": lambda: with_opinions(NASTY[:3]),
+    "labels": from_labels, "labels-nasty": lambda: from_labels(NASTY),
 }  # fmt: skip

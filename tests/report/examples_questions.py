@@ -10,6 +10,7 @@ from tests.report.examples_ordinary import ANIMALS, _six, ordinary
 from worker.findings.continuation import Continuation, Shift, ThenAndNow
 from worker.findings.opinions_values import Estimate, Opinions, Side, Weight, Worth
 from worker.report.contents import Confusion, Interval, Pair, Report
+from worker.report.contents_labels import LabelSource, OtherMetric
 from worker.report.contents_progress import Point
 
 
@@ -85,6 +86,31 @@ def compared(n_pairs: int = 6) -> Report:
         groups=groups_,
         boundary=None,
     )
+
+
+def from_labels(names: tuple[str, ...] = ANIMALS) -> Report:
+    """A random sample that a file has, with a group that is empty under every metric."""
+    report = replace(ordinary(names, 500), progress=(), forecast=None)
+    empty = replace(report.groups[-1], mean=None, low=None, high=None, rank=None, size=0)
+    groups = (*report.groups[:-1], empty)
+
+    def of(metric: str, name: str, scale: float) -> OtherMetric:
+        each = tuple(
+            None
+            if g.mean is None
+            else Interval(*(_six(scale * x) for x in (g.mean, g.low or 0, g.high or 0)))
+            for g in groups
+        )
+        return OtherMetric(metric, name, Interval(0.81, 0.77, 0.84), each)
+
+    metrics = (
+        of("accuracy", "accuracy", 1),
+        of("bias", "overconfidence", 0.1),
+        of("ece", "calibration error", 0.2),
+    )
+    text = (f"500 of 10,000 items have a label in {names[0]} (column {names[1]}).", "Left out: 3.")
+    source = LabelSource(names[0], names[1], "random", 500, 2, 1, text, metrics)
+    return replace(report, groups=groups, source=source)
 
 
 def costly() -> Report:
