@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.assessment.believing import learnt_errors
 from worker.assessment.opening import kind_of
-from worker.assessment.outcomes import Outcomes
 from worker.core.posterior.belief import Belief, group_size
-from worker.core.posterior.drawing import N_DRAWS, draw, draw_kinds
+from worker.core.posterior.drawing import N_DRAWS, draw
+from worker.core.posterior.group_kinds import draw_group_kinds
 from worker.core.posterior.metrics import Metric
 from worker.metrics.kind import whatever_predicted
 from worker.report.contents_people import Failure
@@ -44,7 +43,7 @@ def failures_of(work: Assessment, tally: Mapping[str, int]) -> tuple[Failure, ..
     belief = kind_of(work.plan, work.pool, meaning).believe(tally, work.plan.seed)
     variants = belief.variants or (belief,)
     rng, n_each = np.random.default_rng(N_DRAWS), -(-N_DRAWS // len(variants))
-    every = [_drawn(one, meaning, rng, n_each) for one in variants]
+    every = [_drawn(one, n_kinds, rng, n_each) for one in variants]
     share = np.concatenate([drawn for drawn, _ in every])
     seen = np.rint(np.mean([of_kind for _, of_kind in every], axis=0)).astype(int).tolist()
     low, high = np.quantile(share, [0.025, 0.975], axis=0)
@@ -55,9 +54,7 @@ def failures_of(work: Assessment, tally: Mapping[str, int]) -> tuple[Failure, ..
     )
 
 
-def _drawn(
-    belief: Belief, meaning: Outcomes, rng: np.random.Generator, n: int
-) -> tuple[Floats, Ints]:
+def _drawn(belief: Belief, n_kinds: int, rng: np.random.Generator, n: int) -> tuple[Floats, Ints]:
     """(n, L) draws of each kind's share of the pool, and (L,) how many of each are labelled.
 
     Wrong answers are drawn as the belief has them. Which kind they are goes with the group, not
@@ -65,16 +62,15 @@ def _drawn(
     intervals of a pool whose groups fail in ways of their own hold too seldom.
     """
     assert belief.errors is not None, "its kinds are counted"
-    size = group_size(belief)
-    filled = np.flatnonzero(size)
-    counts: Ints = np.zeros((size.size, 1 + meaning.n_kinds), dtype=np.int64)
-    np.add.at(counts[:, 1:], belief.group, belief.errors.counts)
-    counts, size = counts[filled], size[filled]
-    of_groups = replace(meaning, n_classes=np.ones_like(counts[:, 1:]))
-    kinds = draw_kinds(learnt_errors(counts, of_groups), rng, n)
+    filled = np.flatnonzero(group_size(belief))
+    size = group_size(belief)[filled]
+    seen: Ints = np.zeros((belief.n_groups, n_kinds), dtype=np.int64)
+    np.add.at(seen, belief.group, belief.errors.counts)
+    seen = seen[filled]
+    kinds = draw_group_kinds(seen, rng, n)
     wrong = (1 - draw(belief, rng, n)[:, filled]) * size
     errors = wrong[:, :, None] * kinds
     if belief.population == "finite":
-        rest = np.rint(wrong - counts[:, 1:].sum(axis=1)).astype(np.int64)
-        errors = (rng.multinomial(rest, kinds) + counts[:, 1:]).astype(np.float64)
-    return errors.sum(axis=1) / size.sum(), counts[:, 1:].sum(axis=0)
+        rest = np.rint(wrong - seen.sum(axis=1)).astype(np.int64)
+        errors = (rng.multinomial(rest, kinds) + seen).astype(np.float64)
+    return errors.sum(axis=1) / size.sum(), seen.sum(axis=0)

@@ -140,18 +140,13 @@ def draw_entries(b: Belief, rng: np.random.Generator, n: int) -> Floats:
 def _errors(b: Belief, rng: np.random.Generator, right: NDArray[Any]) -> NDArray[Any]:
     """(n, C, L) errors of each kind among all items, labelled or to come."""
     assert b.errors is not None, "checked when the belief was made"
-    shares = draw_kinds(b.errors, rng, len(right))
+    shares = dirichlets(b.errors.counts + _kinds_prior(b.errors, rng, len(right)), rng, len(right))
     if b.population == "infinite":
         errors: NDArray[Any] = (b.size - right)[:, :, None] * shares
         return errors
     rest = np.rint(b.size - right - b.wrong).astype(np.int64)
     errors = rng.multinomial(rest, shares) + b.errors.counts
     return errors
-
-
-def draw_kinds(errors: Errors, rng: np.random.Generator, n: int) -> Floats:
-    """(n, C, L) draws of the shares of the kinds among the errors of each cell to come."""
-    return dirichlets(errors.counts + _kinds_prior(errors, rng, n), rng, n)
 
 
 def _kinds_prior(errors: Errors, rng: np.random.Generator, n: int) -> Floats:
