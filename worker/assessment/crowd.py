@@ -68,7 +68,7 @@ class Crowd(OneModel):
 
     def _votes(self, tally: Mapping[str, int], prior: Belief, seed: int) -> Resolved:
         key = (
-            *(self.pool.hash, seed, self.rules, self.plan.question),
+            *(self.pool.hash, seed, self.rules, self.plan.question, self.plain.meaning.n_kinds),
             *(prior.alpha.tobytes(), prior.beta.tobytes(), prior.mixture.tobytes()),
             frozenset(tally.items()),
         )

@@ -40,10 +40,7 @@ def failures_of(work: Assessment, tally: Mapping[str, int]) -> tuple[Failure, ..
         n_classes=np.ones((work.pool.n_cells, n_kinds), dtype=np.int64),
         has_entries=True,
     )
-    # what votes come to is remembered by the question: it must be one that tells kinds apart
-    asked = work.plan.question.model_copy(update={"metric": "cost"})
-    plan = work.plan.model_copy(update={"question": asked})
-    belief = kind_of(plan, work.pool, meaning).believe(tally, plan.seed)
+    belief = kind_of(work.plan, work.pool, meaning).believe(tally, work.plan.seed)
     variants = belief.variants or (belief,)
     rng, n_each = np.random.default_rng(N_DRAWS), -(-N_DRAWS // len(variants))
     every = [_drawn(one, n_kinds, rng, n_each) for one in variants]
