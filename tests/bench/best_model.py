@@ -36,8 +36,8 @@ TOLERANCE, ENOUGH = 0.005, 0.95
 POOLS = {
     "cifar10h": (3, 300),
     "cifar100": (3, 1500),
-    "cifar10h, 30 made": (30, 500),
-    "cifar100, 30 made": (30, 2000),
+    "cifar10h, 30 made": (30, 400),
+    "cifar100, 30 made": (30, 1500),
 }
 # Model Picker's in the pool, and by what its eta is multiplied in a stream
 EPSILON, ETA = (0.4, 0.45, 0.48, 0.49), (1.0, 3.0)

@@ -20,6 +20,9 @@ _STRENGTH_TO_COMPARE = 1.0
 _PREDICTION = ("predictions", "id", "probabilities", "predicted", "score")
 _FEWEST, _MOST, _MOST_OF_BEST = 2, 8, 100
 STRATA_OF_BEST = 16
+# Claims of 95% about two models that differ by little more than the tolerance were right in .93 and
+# .94 of 120 runs with two looks, in .95 and .96 with three, after a fifth to a third more labels.
+_LOOKS_OF_BEST = 3
 
 
 class ModelPlan(PlanPart):
@@ -110,12 +113,15 @@ def with_models(values: Mapping[str, Any]) -> dict[str, Any]:
             rope = stop.get("rope") or {}
             if isinstance(rope, dict):
                 filled["stop"] = stop | {"rope": {"epsilon": DEFAULT_EPSILON} | rope}
+    is_of_models = isinstance(question, dict) and question.get("of") == "models"
+    if is_of_models and isinstance(stop, dict):
+        filled["stop"] = {"looks": _LOOKS_OF_BEST} | stop
     if isinstance(pool, dict) and isinstance(first, dict):
         is_cut = is_compared and isinstance(prior, dict) and prior["kind"] == "informative"
         is_cut = is_cut and values.get("population") != "infinite"
         strata = {"strata": _STRATA_TO_COMPARE} if is_cut else {}
         has_scores = first.get("score", first.get("probabilities")) is not None
-        if isinstance(question, dict) and question.get("of") == "models" and has_scores:
+        if is_of_models and has_scores:
             strata = {"strata": STRATA_OF_BEST}
         known = {key: first[key] for key in _PREDICTION if first.get(key) is not None}
         filled["pool"] = strata | pool | known

@@ -64,8 +64,8 @@ class StopPlan(PlanPart):
     """labels that every group in question needs before the rule may hold (or all of its items)."""
     looks: Annotated[Whole, Field(ge=1)] = 1
     """at how many looks running the rule must hold with the same finding; a look is every 10%
-    more labels, and at least four. Default: 2; for `rmse` and `width` 3; with `guarantee:
-    anytime` 1."""
+    more labels, and at least four. Default: 2; for `rmse` and `width`, and of models, 3; with
+    `guarantee: anytime` 1."""
 
     @property
     def rules(self) -> tuple[RuleKind, ...]:

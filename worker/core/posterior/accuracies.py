@@ -110,7 +110,8 @@ class Accuracies:
     and a scale (U, M, M); without the items on which all agree, of which so many are right, wrong,
     and unlabelled (`agreed`).
     open: (H,) items of each stratum without a label. within: (H, M, M) covariance of who is right
-    on the next one. known: (H,) labels and pseudo-labels of each stratum.
+    on the next one. known: (H,) labels and pseudo-labels of each stratum. pulled: (M, M) covariance
+    of each accuracy with each tilt.
     """
 
     weight: Floats
@@ -121,6 +122,7 @@ class Accuracies:
     open: Ints
     within: Floats
     known: Floats
+    pulled: Floats
     n_items: int
 
     @property
@@ -193,7 +195,7 @@ def accuracies(strata: ModelStrata, counts: ModelCounts) -> Accuracies:
     common = right + agreed_left * rate + size @ strata.guessed + counts.residual.sum(axis=0)
     moved = np.tensordot(left * OWN / known, v, 1) / n_items
     of_mean = left * (1 + left / known) / n_items**2
-    evidence, means, scales, degrees, within = [], [], [], [], np.zeros_like(v)
+    evidence, means, scales, degrees, pulled, within = [], [], [], [], [], np.zeros_like(v)
     for variance, _ in TILTS:
         of_tilt = np.linalg.inv(precision + np.eye(m) * m / variance)
         tilt = of_tilt @ toward
@@ -208,10 +210,13 @@ def accuracies(strata: ModelStrata, counts: ModelCounts) -> Accuracies:
         scales.append(own.sum(axis=0) + shared)
         degrees.append(_degrees(own, shared, n))
         within = within + spread / len(TILTS)
+        pulled.append(moved @ of_tilt)
     weight = np.exp(np.array(evidence) - max(evidence)) * [prior for _, prior in TILTS]
+    weight /= weight.sum()
     return Accuracies(
-        weight / weight.sum(), np.array(means), np.array(scales), np.array(degrees),
-        (right, wrong, agreed_left), left, within, known, n_items,
+        weight, np.array(means), np.array(scales), np.array(degrees),
+        (right, wrong, agreed_left), left, within, known,
+        np.tensordot(weight, np.array(pulled), 1), n_items,
     )  # fmt: skip
 
 
