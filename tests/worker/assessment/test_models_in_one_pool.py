@@ -148,4 +148,4 @@ def test_where_cells_are_scarce_there_are_fewer_strata_and_too_many_products_are
 
 def test_a_pool_whose_products_share_cells_is_left_to_the_release_that_made_it():
     with pytest.raises(PoolChanged, match="finish it with that one"):
-        models_from({"models": {"portions": {}}})
+        models_from({"models": {"portions": {}}}, {})
