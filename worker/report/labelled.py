@@ -98,6 +98,8 @@ def _unlike_a_sample(pool: Pool) -> list[str]:
     assert pool.known is not None, "asked of pools with labels"
     rows, _ = labels_of_rows(pool.known, pool.cell_start, pool.predicted)
     kinds = {"by predicted class": pool.predicted.astype(np.int64)}
+    if pool.group_names != pool.classes:
+        kinds["by group"] = np.repeat(pool.cell_group, pool.cell_size)
     if pool.has_scores:
         at = equal_mass_thresholds(pool.score, _PARTS)
         kinds["by score"] = np.searchsorted(at, pool.score, side="right")

@@ -167,6 +167,9 @@ def test_a_sample_that_can_be_none_is_told(assay, tmp_path):
     table[["item_id", "truth"]][:60].to_csv(labels, index=False)
     assert f"{told}: by score they differ from the pool" in assay(*asked).output
     assert told not in assay("assess", plan, "--labels", labels).output
+    plan = write_plan(tmp_path, groups="region")
+    table[["item_id", "truth"]][table.region == "north"].to_csv(labels, index=False)
+    assert f"{told}: by group they differ from the pool" in assay(*asked).output
 
 
 def test_numbers_that_were_written_beside_gaps_are_the_classes_they_mean(assay, tmp_path):
