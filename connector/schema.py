@@ -22,6 +22,9 @@ _OBJECT_TAGS = {
     "html": "HyperText",
 }
 
+# Else the lines of a turn run into one.
+_LINES = '  <Style>[class*="phrase"] { white-space: pre-line; }</Style>'
+
 # They would show the address of a file.
 _TEXT_TAGS = {"Text", "HyperText"}
 
@@ -172,6 +175,8 @@ def write_config(
         tag = (tags or {}).get(key) or _OBJECT_TAGS.get(key.lower().split("_")[0], "Text")
         turns = ' layout="dialogue" nameKey="role" textKey="content"' * (tag == "Paragraphs")
         shown.append(f"  <{tag} name={quoteattr(key)} value={quoteattr('$' + key)}{turns}/>")
+    if any("<Paragraphs " in line for line in shown):
+        shown.insert(0, _LINES)
     if bins is not None:
         asked = rating_tag(bins, f"name={quoteattr(control)} toName={quoteattr(data[0])}")
         return "<View>\n" + "\n".join(shown) + f"\n  {asked}\n</View>\n"

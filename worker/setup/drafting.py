@@ -82,6 +82,7 @@ def draft_plan(
         strata=_strata(roles),
         prior="empirical" if _strata(roles) > 1 else "uniform",
         groups=grouped,
+        of="outputs" if isinstance(roles.prediction, Outputs) else "a classifier",
         verdict=verdict_lines(roles),
         **_of_task(task),
     )
@@ -115,6 +116,7 @@ def draft_for_project(
         strata=16,
         prior="empirical",
         groups="predicted_class",
+        of="a classifier",
         verdict="",
         **_of_task("identify"),
     )

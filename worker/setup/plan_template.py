@@ -1,7 +1,7 @@
 """The plan that `assay init` writes, with a comment at every key."""
 
 TEMPLATE = """\
-# An assessment of a classifier. Edit what is not so; then
+# An assessment of {of}. Edit what is not so; then
 #   assay check PLAN    tells what is wrong with it
 #   assay start PLAN    begins
 

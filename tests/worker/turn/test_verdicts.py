@@ -165,6 +165,7 @@ def test_the_turns_of_a_chat_are_shown_as_a_dialogue_and_their_labels_count(tmp_
     config = check_plan(tmp_path / "plan.yaml", tmp_path / "pools").config
     assert config is not None
     assert '<Paragraphs name="question" value="$question" layout="dialogue"' in config
+    assert "white-space: pre-line" in config
     plan = plan_of(tmp_path)
     work = assess(plan, compile_pool(plan, tmp_path / "pools"))
     ledger, header, desk = MemoryLedger("answers"), header_of(plan, work.pool), FakeDesk(SCHEMA)
