@@ -100,7 +100,7 @@ def labelled_items(work: Assessment, records: Iterable[Record]) -> Labelled:
         NotContinuable: its rule leaves votes, of which no single class follows, or it was of
             several models, so that a label has no one predicted class.
     """
-    if work.several is not None:
+    if work.plan.models is not None:
         raise NotContinuable(
             f"since: {work.plan.assessment} assessed several models, of which no one is the "
             "earlier version of this one, so its labels cannot be taken over; leave `since` out."
