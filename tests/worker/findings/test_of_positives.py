@@ -6,12 +6,15 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.simulate.simulated_pool import N_ITEMS
+from worker.core.posterior.summary import draws, marginals
 from worker.errors import PlanError
 from worker.pool import check_question
+from worker.turn.loop import assess_now
 
 
 def asked(folder: Path, metric: str, n_labels: int, stop: str = "{rmse: 0.0001}") -> AtWork:
@@ -48,6 +51,16 @@ def test_an_estimate_stops_before_all_is_labelled_and_holds_the_truth(tmp_path):
     (decision,) = (json.loads(text) for text in begun.ledger.decisions())
     assert decision["labels"] < N_ITEMS
     assert decision["overall"]["low"] <= true_value(begun, "f1") <= decision["overall"]["high"]
+
+
+def test_a_groups_distribution_uses_its_labels_once_as_the_joint_draws_do(tmp_path):
+    begun = asked(tmp_path, "f1", 40)
+    _, belief, _ = assess_now(begun.work, begun.ledger)
+    (distribution,) = marginals(belief)
+    assert distribution is not None
+    at = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
+    expected = np.quantile(draws(belief)[:, 0], at)
+    assert distribution.quantiles(at) == pytest.approx(expected, abs=0.03)
 
 
 def test_a_class_that_nobody_predicted_is_refused(tmp_path):

@@ -16,10 +16,10 @@ from worker.core.posterior.count_mixtures import (
 )
 from worker.core.posterior.counts import BoundedCache, CountDistribution, distribution_of
 from worker.core.posterior.differences import distribution_of_difference
-from worker.core.posterior.drawing import N_DRAWS, draw, joint_draws
+from worker.core.posterior.drawing import N_DRAWS, draw, draw_ratio, joint_draws
 from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.marginals import BetaMarginal, FiniteMarginal, Marginal, SampledMarginal
-from worker.core.posterior.metrics import AFFINE, Errors, Metric
+from worker.core.posterior.metrics import AFFINE, RATIOS, Errors, Metric
 from worker.core.posterior.mixing import distribution_in_doubt, weighed
 from worker.core.posterior.moments import moments
 
@@ -227,11 +227,14 @@ def _sampled(b: Belief, g: int) -> SampledMarginal:
         part.size, part.right, part.wrong, part.alpha, part.beta, part.mixture, m.score, m.unit,
         m.values, *((errors.counts, errors.prior, errors.common) if errors else ()),
     )  # fmt: skip
-    key = g, b.population, m.kind, *(array.tobytes() for array in arrays)
+    weight = moments(b).weight[g] if m.kind in RATIOS else part.mixture
+    key = g, b.population, m.kind, *(array.tobytes() for array in (*arrays, weight))
     distribution = _distributions.get(key)
     if distribution is None:
         # a stream of its own for every group: they are independent
-        values = draw(part, np.random.default_rng([N_DRAWS, g]), N_DRAWS)[:, 0]
+        rng = np.random.default_rng([N_DRAWS, g])
+        is_ratio = m.kind in RATIOS
+        values = draw_ratio(part, weight, rng) if is_ratio else draw(part, rng, N_DRAWS)[:, 0]
         distribution = SampledMarginal(np.sort(values))
         _distributions.put(key, distribution, N_DRAWS + part.alpha.size)
     kept: SampledMarginal = distribution

@@ -76,15 +76,35 @@ def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
         errors = _errors(b, rng, right)
         worth = right * b.metric.values[:, 0] + (errors * b.metric.values[:, 1:]).sum(axis=2)
         return _shares(b, worth)
-    is_positive = b.metric.unit == 1
+    return _ratios(b, right)
+
+
+def _ratios(b: Belief, right: NDArray[Any]) -> Floats:
+    """(n, G) recall, precision or F1 once all items are labelled, if so many (n, C) are right."""
+    is_positive, of_predicted = b.metric.unit == 1, RATIOS[b.metric.kind]
     hits = _sums(b, np.where(is_positive, right, 0))
     misses = _sums(b, np.where(is_positive, 0, b.size - right))
-    of_predicted = RATIOS[kind]
     predicted = _sums(b, np.where(is_positive, b.size, 0)[None])
     below = of_predicted * predicted + (1 - of_predicted) * (hits + misses)
     ratio = np.full(hits.shape, 1.0)  # nothing to find: all was found
     np.divide(hits, below, out=ratio, where=below > 0)
     return ratio
+
+
+def draw_ratio(b: Belief, weight: Floats, rng: np.random.Generator) -> Floats:
+    """(2,000,) draws of the recall, precision or F1 of a belief of one group.
+
+    Args:
+        weight: (U,) posterior probabilities of its components. Worked out for the group alone they
+            would use its labels twice: what all labels say of what is shared is in the prior.
+    """
+    component = rng.choice(weight.size, N_DRAWS, p=weight)
+    rates = rng.beta(
+        (b.alpha + b.right[:, None]).T[component], (b.beta + b.wrong[:, None]).T[component]
+    )
+    if b.population == "infinite":
+        return _ratios(b, b.size * rates)[:, 0]
+    return _ratios(b, b.right + rng.binomial(unlabelled(b), rates))[:, 0]
 
 
 def _completed(b: Belief, rng: np.random.Generator, n: int) -> NDArray[Any]:

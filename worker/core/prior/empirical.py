@@ -5,6 +5,8 @@ beyond it, and how far cells stray from both, is fitted to the labels; groups sh
 overconfident or underconfident classifier is corrected after some tens of labels.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
@@ -74,7 +76,9 @@ def prior_of(
     s = np.exp(h.log_s - of_s / 2) * closeness(m)
     if scores.size is not None:
         s = 1 / (1 / s + m * (1 - m) * np.maximum(apart, 0.0)[:, None])
-    return s * mu, s * (1 - mu), MIXTURE
+    pairs: Floats = np.multiply.outer(MIXTURE, MIXTURE)
+    mixture = MIXTURE if scores.second is None else pairs.ravel()
+    return scores.crossed(s * mu), scores.crossed(s * (1 - mu)), mixture
 
 
 def shared_of(
@@ -109,15 +113,22 @@ def shared_of(
     sd = _sd_of_effect(h, fit.covariance, (along**2).sum(axis=0), left)
     middle = special.expit(h.curve(x))
     slope = size * np.maximum(middle * (1 - middle), _LEAST_SLOPE)
+    slopes = _slopes_of(fit, scores, level)
 
-    def of_groups(cells: Floats) -> Floats:
-        return np.bincount(group, weights=slope * cells, minlength=n_groups).astype(np.float64)
+    def of_effect(is_of: NDArray[np.bool_]) -> Shared:
+        def of_groups(cells: Floats) -> Floats:
+            weight = np.where(is_of, slope * cells, 0.0)
+            return np.bincount(group, weights=weight, minlength=n_groups).astype(np.float64)
 
-    whole = np.maximum(of_groups(sd), 1e-300)
-    load = np.stack([of_groups(cells) for cells in along], axis=1) / whole[:, None]
-    tau = of_groups(np.sqrt(left) * np.ones(group.size)) / whole * np.exp(h.log_tau)
-    own = tau[:, None] * np.exp(_POINTS * np.sqrt(_OF_SCALE))
-    return Shared(load, own, root[-1], GRID, _slopes_of(fit, scores, level))
+        whole = np.maximum(of_groups(sd), 1e-300)
+        load = np.stack([of_groups(cells) for cells in along], axis=1) / whole[:, None]
+        tau = of_groups(np.sqrt(left) * np.ones(group.size)) / whole * np.exp(h.log_tau)
+        own = tau[:, None] * np.exp(_POINTS * np.sqrt(_OF_SCALE))
+        return Shared(load, own, root[-1], GRID, slopes)
+
+    if scores.second is None:
+        return of_effect(np.ones(group.size, dtype=bool))
+    return replace(of_effect(~scores.second), second=of_effect(scores.second))
 
 
 def _slopes_of(fit: Fit, scores: Scores, level: tuple[Floats, Floats] | None) -> Slopes:
@@ -128,11 +139,12 @@ def _slopes_of(fit: Fit, scores: Scores, level: tuple[Floats, Floats] | None) ->
     m = rate_of(middle, lapse)
     per_m = moves(m) * (m - 0.5) / (m * (1 - m))
     shift, left = (0.0, np.ones(1)) if level is None else level
+    effect = np.sqrt(left)[:, None] * np.exp(h.log_tau) * GRID
     spread, axes = np.linalg.eigh(fit.covariance)
     root = axes * np.sqrt(np.maximum(spread, 0.0))
     along, of_lapse = scores.x.T @ root[curve_places(len(scores.x))], root[_LAPSE]
     return Slopes(
-        centre + shift, np.sqrt(left)[:, None] * np.exp(h.log_tau) * GRID, lapse,
+        centre + shift, scores.crossed(effect), lapse,
         np.exp(h.log_s) * closeness(m), along,
         per_m * (m * (1 - middle) * along - lapse * middle * of_lapse) + root[_S],
         root[_TAU], of_lapse,

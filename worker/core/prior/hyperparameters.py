@@ -31,6 +31,7 @@ class Scores:
 
     cell: (C,) mean logit score of each cell's items. group: (C,) mean logit score of the items of
     its group, less that of the pool. Both 0 where there are no scores. more: K further covariates.
+    second: (C,) which cells of a group have another effect of it than the others; None: none has.
     lapse: (C, or 1 for all) how many times the lapse there are; at most 1.
     size, place: (C,) items, and index of its group, ascending; where they are given, what is
     uncertain of the curve is told apart: what moves a group, and what moves its cells against each
@@ -43,6 +44,16 @@ class Scores:
     size: NDArray[np.int64] | None = None
     place: NDArray[np.int64] | None = None
     lapse: Floats = field(default_factory=lambda: np.ones(1))
+    second: NDArray[np.bool_] | None = None
+
+    def crossed(self, of_components: Floats) -> Floats:
+        """(C, U^2) numbers of the cells by the pairs of a group's effects, from those by one."""
+        if self.second is None:
+            return of_components
+        u = of_components.shape[1]
+        first, other = np.repeat(of_components, u, axis=1), np.tile(of_components, u)
+        paired: Floats = np.where(self.second[:, None], other, first)
+        return paired
 
     def lapses(self, log_lapse: float) -> Floats:
         """(C, 1) the lapse of every cell."""

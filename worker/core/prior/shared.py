@@ -72,6 +72,8 @@ class Shared:
     load: (G, R). own: (G, S), > 0. wider: (R,). axis: (U,) where the components are, the same for
     all groups; nan for one that stands apart: what is shared says nothing of it.
     slopes: how the cells move with what is shared, whose strata move apart.
+    second: where a group has two effects, each of cells of its own, what is common to the second
+        ones; the components are then all pairs, and `load`, `own` and `axis` those of the first.
     """
 
     load: Floats
@@ -79,6 +81,7 @@ class Shared:
     wider: Floats
     axis: Floats
     slopes: Slopes
+    second: "Shared | None" = None
 
 
 def effect_density(axis: Floats) -> Floats:
@@ -122,9 +125,24 @@ def given_points(shared: Shared, mixture: Floats) -> Floats:
         mixture: (G or 1, U) the components' prior for all that is not known of what is shared; a
             whole multiple of the axis' length, which is repeated.
     """
-    on = np.isfinite(shared.axis)
-    axis, along = np.where(on, shared.axis, 0.0), on.astype(np.float64)
     at = points(shared.load.shape[1], N_POINTS)
+    density, on = _densities(shared, at), np.isfinite(shared.axis)
+    if shared.second is not None:
+        other = _densities(shared.second, at)
+        density = (density[..., :, None] * other[..., None, :]).reshape(*density.shape[:2], -1)
+        on = np.ones(density.shape[2], dtype=bool)
+    blocks, along = mixture.reshape(len(mixture), 1, -1, on.size), on.astype(np.float64)
+    given = blocks * density[:, :, None]
+    kept = (blocks @ along) / (given @ along)
+    given *= kept[..., None] if on.all() else np.where(on, kept[..., None], 1.0)
+    chances: Floats = given.reshape(len(density), N_POINTS, -1)
+    return chances
+
+
+def _densities(shared: Shared, at: Floats) -> Floats:
+    """(G, K, axis) how much likelier each effect is given a point `at` (K, R) of what is shared."""
+    on = np.isfinite(shared.axis)
+    axis = np.where(on, shared.axis, 0.0)
     centre, times = shared.load @ at.T, np.exp(at @ shared.wider)  # (G, K), (K,)
     away = axis - centre[:, :, None]
     away *= away
@@ -137,9 +155,4 @@ def given_points(shared: Shared, mixture: Floats) -> Floats:
         density += one
     density /= effect_density(axis)
     density[..., ~on] = 1.0
-    blocks = mixture.reshape(len(mixture), 1, -1, axis.size)
-    given = blocks * density[:, :, None]
-    kept = (blocks @ along) / (given @ along)
-    given *= kept[..., None] if on.all() else np.where(on, kept[..., None], 1.0)
-    chances: Floats = given.reshape(len(away), N_POINTS, -1)
-    return chances
+    return density
