@@ -42,7 +42,7 @@ def test_all_outputs_are_one_group_where_none_is_named(tmp_path: Path) -> None:
         ({"pool": {"score": None, "groups": "score_bin(5)"}}, "came score_bin(5), but"),
         ({"pool": {"data": {"a": "judge_p"}}}, "the column judge_p holds the score, which"),
         ({"pool": {"opinions": [{"name": "o", "predicted": "q"}]}}, "is `right: COLUMN`"),
-        ({"question": {"metric": "recall", "positive": "Wrong"}}, "came recall, which asks for true"),
+        ({"question": {"metric": "f1", "positive": "Wrong"}}, "came f1, which asks for true"),
         ({"annotation": {"verdict": {"right": ["Yes"], "wrong": ["Yes"]}}}, "`right` has too"),
         ({"annotation": {"verdict": {"right": ["A", "A"], "wrong": ["B"]}}}, "stands there twice"),
         ({"annotation": {"verdict": {"right": ["A"], "wrong": []}}}, "verdict.wrong"),
