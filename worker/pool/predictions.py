@@ -21,6 +21,7 @@ from worker.pool.checks import (
     is_absent,
 )
 from worker.pool.class_names import class_names
+from worker.pool.coded import Coded
 from worker.pool.faults import Faults
 from worker.pool.ordering import Growing
 from worker.pool.storing import PROBABILITY, as_column
@@ -139,29 +140,6 @@ def read_predictions(
     if faults is None:
         found.refuse()
     return Predictions(path, classes, texts, of_items, score, groups)
-
-
-class Coded:
-    """A column of texts that repeat, as the place of each among the different ones."""
-
-    def __init__(self) -> None:
-        self._place: dict[str, int] = {}
-        self._codes = Growing()
-
-    def add(self, column: pa.Array) -> None:
-        """Take the next piece."""
-        encoded = column.dictionary_encode()
-        known = [
-            self._place.setdefault(text, len(self._place))
-            for text in encoded.dictionary.to_pylist()
-        ]
-        at = pc.fill_null(encoded.indices, len(known)).to_numpy()
-        self._codes.add(np.array([*known, -1], dtype=np.int32)[at])
-
-    def taken(self) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the different texts, in the order of their first item, and which of them each
-        item has, (n,), -1 where there is none; to be asked once."""
-        return list(self._place), self._codes.taken()
 
 
 def _absent(values: list[str], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
