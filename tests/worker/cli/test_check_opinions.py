@@ -55,8 +55,8 @@ def test_check_says_what_each_opinion_is_for_and_what_is_missing(assay, folder):
         "says nothing of 12.",
         f"Opinion judge: how likely the prediction is right; more so than not on {so:.1f}% of the "
         "items; says nothing of 2.",
-        "Opinion words: a number, which may go with errors; the same of all items, so it tells "
-        "nothing; leave it out.",
+        "Opinion words: a number, which may go with errors; no more than the score says, or the "
+        "same of all items; leave it out.",
         "Opinion source: a category of 2 values (web, mail), which may go with errors.",
     ]
     assert lines[4].startswith("Opinion ensemble: another classifier's probabilities; agrees on ")
