@@ -21,7 +21,7 @@ SPREAD = 2.0
 # Prior variances of the tilts of all models together, in squared logits, and how likely each is:
 # accuracies of models that somebody compares are seldom far apart, and a belief in anything else
 # decides too early; where they are, labels soon say so.
-TILTS = ((0.1875, 0.7), (1.5, 0.2), (12.0, 0.1))
+TILTS = ((0.1875, 0.5), (1.5, 0.3), (12.0, 0.2))
 # Beta prior of the accuracy where all models agree, which is mostly right: 95% from .35 to 1. It
 # changes no difference, and nobody asks for labels there.
 _AGREED_RIGHT, _AGREED_WRONG = 1.8, 0.2
