@@ -13,6 +13,7 @@ from tests.bench import (
     curve,
     ece,
     evaluator,
+    f1,
     forecast,
     half_open,
     huge,
@@ -70,6 +71,7 @@ ONLY_IF_NAMED = {
     "choosing": choosing.run,
     "verdicts": verdicts.run,
     "best_model": best_model.run,
+    "f1": f1.run,
 }
 
 

@@ -1,0 +1,150 @@
+"""F1 of two binary classifiers, of rare and of balanced positives, beside OASIS on the same items.
+
+The data are not part of the project: `tests.bench.paper.data` says where they are looked for.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from tests.bench.measuring import line, say
+from tests.bench.oracle import Floats, Ints
+from tests.bench.paper.data import folder
+from worker.assessment import assess
+from worker.core.posterior.intervals import interval
+from worker.core.posterior.summary import mean
+from worker.plan import load_plan
+from worker.pool import compile_pool
+from worker.simulate.replay import labels, run_seed, shuffled
+from worker.simulate.truths import outcomes, true_values
+
+AT = (500, 1000, 2500, 5000)
+N_RUNS = int(os.environ.get("ASSAY_BENCH_RUNS", "20"))
+LEAST = 1e-4  # of an error, for ratios: ours is 0 where all positives are found
+N_STRATA, N_BINS, EXPLORE = 30, 5000, 1e-3  # of OASIS, as its package has them
+MOST_DRAWS = 200_000  # it draws with replacement, and 5,000 items are never reached
+PLAN = """\
+pool: {predictions: pairs.csv, probabilities: ['no', 'yes']}
+question: {task: estimate, metric: f1, positive: 'yes'}
+stop: {rmse: 0.0001}
+"""
+
+
+def run() -> None:
+    """Errors at label counts over those of OASIS, and how often 95% intervals hold."""
+    say(f"\nF1, {N_RUNS} runs, at {'/'.join(map(str, AT))} labels")
+    ratios, held = [], []
+    for name in ("restaurant", "tweets"):
+        data = np.load(folder() / "matching" / f"{name}.npz")
+        truth, chance = data["label"].astype(np.int64), data["prob"].astype(np.float64)
+        ours, came = _ours(truth, chance)
+        theirs = _rms([_oasis(truth, chance, n) for n in range(N_RUNS)], _f1(truth, chance))
+        line(f"... {name}: error", _digits(ours), "")
+        line("... of OASIS", _digits(theirs), "")
+        line("... 95% intervals hold", _digits(came), ">= 0.93")
+        ratios.append(np.maximum(ours, LEAST) / np.maximum(theirs, LEAST))
+        held.append(came)
+    line(
+        "error over that of OASIS: geometric mean", f"{stats.gmean(np.ravel(ratios)):.2f}", "<= .7"
+    )
+    line("... the largest", f"{np.max(ratios):.2f}", "<= 1")
+    line("95% intervals hold", f"{np.mean(held):.3f}", ">= 0.93")
+
+
+def _digits(numbers: Floats) -> str:
+    return " ".join(f"{number:.4f}" for number in numbers)
+
+
+def _rms(estimates: list[list[float]], true: float) -> Floats:
+    errors: Floats = np.sqrt(np.square(np.array(estimates) - true).mean(axis=0))
+    return errors
+
+
+def _f1(truth: Ints, chance: Floats) -> float:
+    said = chance > 0.5
+    return float(2 * (said & (truth == 1)).sum() / (said.sum() + truth.sum()))
+
+
+def _ours(truth: Ints, chance: Floats) -> tuple[Floats, Floats]:
+    """Errors, and shares of intervals that hold, at every count."""
+    with tempfile.TemporaryDirectory() as name:
+        here = Path(name)
+        rows = (f"{n},{1 - of:.9f},{of:.9f}\n" for n, of in enumerate(chance.tolist()))
+        (here / "pairs.csv").write_text("item_id,no,yes\n" + "".join(rows))
+        (here / "plan.yaml").write_text(PLAN)
+        plan = load_plan(here / "plan.yaml", for_simulation=True)
+        work = assess(plan, compile_pool(plan, here / "pools"))
+        order = np.array([int(item) for item in work.pool.item_ids.to_pylist()])
+        outcome = outcomes(work, truth[order])
+        (true,) = true_values(work, outcome)
+        found = np.empty((N_RUNS, len(AT), 3))
+        for number in range(N_RUNS):
+            seed = run_seed(0, number)
+            own = replace(work, plan=plan.model_copy(update={"seed": seed}))
+            of_run = labels(own, outcome, shuffled(own, np.random.default_rng([seed, 3])))
+            for n, revealed in enumerate(of_run, start=1):
+                if n in AT:
+                    b = revealed.belief
+                    found[number, AT.index(n)] = mean(b)[0], *interval(b)[0]
+                if n == AT[-1]:
+                    break
+    holds = (found[..., 1] <= true) & (true <= found[..., 2])
+    return np.sqrt(np.square(found[..., 0] - true).mean(axis=0)), holds.mean(axis=0)
+
+
+def _oasis(truth: Ints, chance: Floats, number: int) -> list[float]:
+    """Its estimates at every count of different items.
+
+    Source:
+        Marchant & Rubinstein, "In search of an entity resolution OASIS" (VLDB 2017): strata by
+        cumulative sqrt F, a Beta a stratum of strength 2 that decays, epsilon-greedy.
+    """
+    found: dict[int, float] = {}
+    last = np.nan
+    for n_items, estimate in _estimates(truth, chance, np.random.default_rng(number)):
+        found.setdefault(n_items, estimate)
+        last = estimate
+        if n_items == AT[-1]:
+            break
+    return [found.get(n, last) for n in AT]
+
+
+def _estimates(
+    truth: Ints, chance: Floats, rng: np.random.Generator
+) -> Iterator[tuple[int, float]]:
+    """How many different items were drawn, and the estimate, after every draw."""
+    stratum, said = _strata(chance), chance > 0.5
+    size = np.bincount(stratum)
+    share, items = size / size.sum(), [np.flatnonzero(stratum == k) for k in range(size.size)]
+    positive, guess = np.bincount(stratum, said) / size, np.bincount(stratum, chance) / size
+    counts, seen = np.zeros((2, size.size)), set[int]()
+    f = (share * positive * guess).sum() / (share * (positive + guess)).sum() * 2
+    hits = below = 0.0
+    for _ in range(MOST_DRAWS):
+        behind = 2 / np.maximum(counts.sum(axis=0), 1)
+        rate = (behind * guess + counts[1]) / (behind + counts.sum(axis=0))
+        found = positive * (f**2 / 4 * (1 - rate) + (1 - f) ** 2 * rate)
+        due = share * np.sqrt(found + (1 - positive) * f**2 / 4 * rate)
+        due = (1 - EXPLORE) * due / due.sum() + EXPLORE * share
+        k = rng.choice(size.size, p=due)
+        item = int(rng.choice(items[k]))
+        weight, is_true = share[k] / due[k], truth[item]
+        hits += weight * is_true * said[item]
+        below += weight * (is_true + said[item]) / 2
+        counts[is_true, k] += 1
+        f = hits / below if below else f
+        seen.add(item)
+        yield len(seen), f
+
+
+def _strata(chance: Floats) -> Ints:
+    counts, edges = np.histogram(chance, bins=N_BINS)
+    upto = np.cumsum(np.sqrt(counts))
+    of_bin = np.minimum(upto / upto[-1] * N_STRATA, N_STRATA - 1).astype(np.int64)
+    bin_ = np.clip(np.searchsorted(edges, chance, side="right") - 1, 0, N_BINS - 1)
+    return np.unique(of_bin[bin_], return_inverse=True)[1]
