@@ -159,6 +159,7 @@ WAYS = (
         _FOUR,
         has_probabilities=True,
     ),
+    Way("accuracy of the pool", {"question": ESTIMATE, "stop": RMSE, "pool": _WHOLE}, MADE),
     Way(
         "recall of the pool",
         {"question": ESTIMATE | RECALL, "stop": RMSE, "pool": _WHOLE},
