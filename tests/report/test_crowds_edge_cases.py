@@ -14,6 +14,7 @@ from tests.report.at_work import at_work
 from tests.report.crowds import INFERRED, crowd, report_of, votes_in
 from tests.report.examples import EXAMPLES, crowded
 from tests.report.test_page import read
+from worker.plan.annotation_part import AnnotationPlan
 from worker.plan.evaluate_part import EvaluatePlan
 from worker.report.gathering import gather
 from worker.report.page import page
@@ -147,8 +148,9 @@ def test_ratings_agree_by_their_order_and_not_by_that_of_the_pool_s_classes() ->
         for n, of in enumerate(stars)
     ]
     asked = EvaluatePlan.model_validate({"scale": {"low": 1, "high": 10}})
+    plan = SimpleNamespace(evaluate=asked, seed=1, annotation=AnnotationPlan())
     found = [
-        told(SimpleNamespace(plan=SimpleNamespace(evaluate=asked, seed=1), pool=pool), records)
+        told(SimpleNamespace(plan=plan, pool=pool), records)
         for pool in (
             SimpleNamespace(classes=tuple(map(str, range(1, 11)))),
             SimpleNamespace(classes=tuple(sorted(map(str, range(1, 11))))),

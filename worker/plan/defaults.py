@@ -28,8 +28,8 @@ def with_defaults(values: dict[str, Any]) -> dict[str, Any]:
     score = pool.get("score", pool.get("project"))
     has_scores = pool.get("probabilities") is not None or score is not None
     has_opinions = pool.get("opinions") is not None
-    if question.get("metric") in FORMER_NAMES:
-        question = question | {"metric": FORMER_NAMES[question["metric"]]}
+    if (former := FORMER_NAMES.get(str(question.get("metric")))) is not None:
+        question = question | {"metric": former}
     metric = METRICS.get(str(question.get("metric")), METRICS["accuracy"])
     has_bins_in_groups = metric.bins and not _has_bins(pool.get("groups"))
     prior = {

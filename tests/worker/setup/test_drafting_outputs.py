@@ -54,7 +54,7 @@ def test_outputs_without_groups_and_judge_are_estimated_as_a_whole(
     plan = drafted(write(tmp_path / "o.csv", {asked: ASKED, given: GIVEN, "id": [*range(40)]}))
     assert [*plan.pool.data.values()] == [asked, given]
     assert plan.question.task == "estimate"
-    assert [str(factor) for factor in plan.pool.factors] == ["all"]
+    assert [str(factor) for factor in plan.pool.factors] == ["all_items"]
 
 
 def test_a_file_with_a_predicted_class_is_of_a_classifier(tmp_path: Path) -> None:

@@ -29,8 +29,7 @@ class Slopes:
     """The prior of C cells under the likeliest hyperparameters, and how it moves with them.
 
     centre: (C,) logits of the curve. effect: (C or 1, U) logits that the components add. lapse:
-    (C, 1). s:
-    strengths, (C, 1) if the same at all components, else (C, U); 0 where nothing moves. along,
+    (C, 1). s: strengths, (C, 1) if the same at all components, else (C, U); 0 where nothing moves. along,
     of_s: (C, R) how far centre and log s move with each of R independent standard normals. of_tau,
     of_lapse: (R,) how far the logs of these do. fixed: (C, U) each, alpha and beta of the Betas
     where they are not s mu and s (1 - mu) alone, as something of them moves with no hyperparameter.
@@ -106,7 +105,8 @@ def with_fixed(shared: Shared, alpha: Floats, beta: Floats) -> Shared:
         alpha, beta: (C, U) of the Betas under the likeliest hyperparameters. U may be larger than
             before: a component that stands apart is the last one, and all may be repeated.
     """
-    of, width = shared.slopes, shared.axis.size
+    of = shared.slopes
+    width = shared.axis.size if shared.second is None else shared.axis.size**2
     n = of.effect.shape[1]
     times = alpha.shape[1] // width
 
