@@ -120,20 +120,13 @@ WAYS = (
     ),
     Way(
         "recall of sites",
-        {
-            "question": IDENTIFY | {"metric": "recall", "positive": "c00"},
-            "pool": {"groups": "site"},
-        },
+        {"question": IDENTIFY | RECALL, "pool": {"groups": "site"}},
         MADE,
         has_probabilities=True,
     ),
     Way(
         "estimate recall of sites",
-        {
-            "question": ESTIMATE | RECALL,
-            "stop": RMSE,
-            "pool": {"groups": "site"},
-        },
+        {"question": ESTIMATE | RECALL, "stop": RMSE, "pool": {"groups": "site"}},
         _FOUR,
         has_probabilities=True,
     ),
@@ -147,15 +140,7 @@ WAYS = (
     ),
     Way(
         "compare recall of sites",
-        {
-            "question": {
-                "task": "compare",
-                "compare": "all",
-                "metric": "recall",
-                "positive": "c00",
-            },
-            "pool": {"groups": "site"},
-        },
+        {"question": {"task": "compare", "compare": "all"} | RECALL, "pool": {"groups": "site"}},
         _FOUR,
         has_probabilities=True,
     ),
@@ -304,10 +289,7 @@ WAYS = (
     ),
     Way(
         "recall of sites, opinions",
-        {
-            "question": IDENTIFY | {"metric": "recall", "positive": "c00"},
-            "pool": {"groups": "site"},
-        },
+        {"question": IDENTIFY | RECALL, "pool": {"groups": "site"}},
         (*TOLD, "d overconfident"),
         has_probabilities=True,
         has_opinions=True,

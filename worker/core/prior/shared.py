@@ -29,10 +29,11 @@ class Slopes:
     """The prior of C cells under the likeliest hyperparameters, and how it moves with them.
 
     centre: (C,) logits of the curve. effect: (C or 1, U) logits that the components add. lapse:
-    (C, 1). s: strengths, (C, 1) if the same at all components, else (C, U); 0 where nothing moves. along,
-    of_s: (C, R) how far centre and log s move with each of R independent standard normals. of_tau,
-    of_lapse: (R,) how far the logs of these do. fixed: (C, U) each, alpha and beta of the Betas
-    where they are not s mu and s (1 - mu) alone, as something of them moves with no hyperparameter.
+    (C, 1). s: strengths, (C, 1) if the same at all components, else (C, U); 0 where nothing moves.
+    along, of_s: (C, R) how far centre and log s move with each of R independent standard normals.
+    of_tau, of_lapse: (R,) how far the logs of these do. fixed: (C, U) each, alpha and
+    beta of the Betas where they are not s mu and s (1 - mu) alone, as something of them moves with
+    no hyperparameter.
     """
 
     centre: Floats
