@@ -55,8 +55,8 @@ def watch(every: float) -> None:
     """Ask for a turn of every assessment every few seconds: the truth, webhooks or not."""
     from worker.watcher import watch as keep_watch
 
-    stop, came = _stop_event()
     with context_here() as context:
+        stop, came = _stop_event()  # until here Ctrl-C ends it at once, as it may end the server
         keep_watch(context, every, stop)
     leave(is_whole=signal.SIGINT not in came)
 

@@ -260,6 +260,29 @@ def test_ctrl_c_ends_what_runs_until_then_with_130_and_no_trace(
     assert "Abort" not in seen
 
 
+@pytest.mark.parametrize("command", ["worker", "watch", "serve"])
+def test_ctrl_c_ends_it_at_once_while_its_server_is_not_up(
+    env: dict[str, str], tmp_path: Path, command: str
+) -> None:
+    slow = tmp_path / "bin" / "valkey-server"
+    slow.parent.mkdir()
+    answer = 'if [ "$1" = --version ]; then echo v=9.0.0; else echo > begun; exec sleep 100; fi'
+    slow.write_text(f"#!/bin/sh\n{answer}\n")
+    slow.chmod(0o755)
+    path = f"{slow.parent}:{env['PATH']}"
+    terminal = at_terminal(
+        env | {"ASSAY_WEBHOOK_SECRET": "only-for-tests", "PATH": path}, tmp_path, command
+    )
+    until = time.monotonic() + PATIENCE_S
+    while not (tmp_path / "begun").exists():
+        assert time.monotonic() < until, terminal.seen
+        time.sleep(0.05)
+    terminal.interrupt()
+    code, seen = terminal.end()
+    assert code == 130, seen
+    assert "Error" not in seen
+
+
 def test_a_person_is_asked_what_cannot_be_guessed_and_the_answer_is_in_the_plan(
     env: dict[str, str], tmp_path: Path
 ) -> None:
