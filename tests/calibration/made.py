@@ -4,7 +4,8 @@ A kind keeps its predictions and draws its truth afresh in every run: (a) is dra
 itself, (b) has one rate common to all items, (c) a calibrated classifier, (d) scores that are too
 high, too low, always the same, highest where most is wrong, or right but for the highest ones, (e)
 groups nearly tied, (f) few items, one stratum, one-sided groups, (g) real classifiers, (h) an
-opinion that tells of errors what no score does. Where a plan has opinions, (g) has another real
+opinion that tells of errors what no score does, (j) a judge of outputs whose scores are high or low
+and hardly ever between. Where a plan has opinions, (g) has another real
 classifier's, or the truth itself, and all other kinds four that tell nothing.
 """
 
@@ -145,6 +146,9 @@ def made(kind: str, size: str = "ten") -> Made | None:
     rng = np.random.default_rng([20261123, n_classes])
     predicted = rng.permutation(np.arange(n) % n_classes)
     score = np.clip(rng.beta(6.0, 1.5, n), 1.5 / n_classes, 0.999).round(6)
+    if kind in JUDGED:
+        doubted = rng.random(n) < 0.35  # noqa: PLR2004
+        score = np.where(doubted, 1 - score, score)
     if kind == "d constant":
         score = np.full(n, 0.9)
     site = rng.integers(N_SITES, size=n)
@@ -158,6 +162,11 @@ def _rates(
     kind: str, predicted: Ints, score: Floats, site: Ints, hidden: Floats
 ) -> Callable[[Rng], Floats] | None:
     logit, k = special.logit(score), int(predicted.max()) + 1
+    called_right = score >= 0.5  # noqa: PLR2004
+
+    def by_word(rng: Rng, wrong: float, right: float, sd: float) -> Floats:
+        off = rng.normal(0.0, sd, (2, k))[:, predicted]
+        return special.expit(np.where(called_right, right + off[1], wrong + off[0]))
 
     def shifted(rng: Rng, sd: float) -> Floats:
         return rng.normal(0.0, sd, k)[predicted] + rng.normal(0.0, sd / 2, N_SITES)[site]
@@ -187,6 +196,14 @@ def _rates(
         "h sharp": lambda rng: np.where(hidden > -1.2, 0.995, rng.uniform(0.05, 0.3)),
         "h of some groups": lambda rng: special.expit(
             0.7 * logit + 1 + np.where(rng.permutation(k)[predicted] < k // 2, 2.0, 0.0) * hidden
+        ),
+        "j word": lambda rng: by_word(rng, -0.7, 3.0, 0.5),
+        "j word differs": lambda rng: by_word(rng, 0.0, 2.5, 1.0),
+        "j useless": lambda rng: by_word(rng, 1.0, 1.0, 0.5),
+        "j calibrated": lambda _: score,
+        "j overconfident": lambda rng: special.expit(0.5 * logit + 0.5 + shifted(rng, 0.5)),
+        "j fooled": lambda rng: np.where(
+            rng.permutation(k)[predicted] == 0, 0.3, by_word(rng, -0.7, 2.5, 0.3)
         ),
     }
     return drawn[kind]
@@ -244,6 +261,9 @@ def made_of_many(kind: str) -> Made:
 MADE = (
     "a model", "b one rate", "c calibrated", "d overconfident", "d underconfident", "d constant",
     "d falling", "d surest off", "e near ties", "f few items", "f one stratum", "f one-sided",
+)  # fmt: skip
+JUDGED = (
+    "j word", "j word differs", "j useless", "j calibrated", "j overconfident", "j fooled",
 )  # fmt: skip
 REAL = tuple(f"g {name}" for name in FILES if name != "imagenet")
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.calibration.made import MADE, MANY, REAL, REAL_TOLD, TOLD, TWO, Made
+from tests.calibration.made import JUDGED, MADE, MANY, REAL, REAL_TOLD, TOLD, TWO, Made
 
 Values = Mapping[str, Any]
 _PAIRS = [["c00", "c01"], ["c02", "c03"], ["c04", "c05"]]
@@ -294,8 +294,8 @@ WAYS = (
         has_probabilities=True,
         has_opinions=True,
     ),
-    Way("verdicts", {"question": IDENTIFY}, MADE[1:], has_verdict=True),
-    Way("estimate verdicts", {"question": ESTIMATE, "stop": RMSE}, MADE[1:], has_verdict=True),
+    Way("verdicts", {"question": IDENTIFY}, MADE[1:] + JUDGED, has_verdict=True),
+    Way("estimate verdicts", {"question": ESTIMATE, "stop": RMSE}, MADE[1:] + JUDGED, has_verdict=True),
     # A prior that is chosen is as right as the scores are, of which the plan warns.
     Way("informative", {"question": IDENTIFY, "prior": {"kind": "informative"}}, ("a model",)),
 )

@@ -94,8 +94,9 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     found: tuple[Fit, Any, Any] | None = _fits.get(key)
     if found is None:
         right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
-        group = pool.cell_group if pool.positive_share is None else _with_two_effects(pool)
-        rates = fitting.fit(right, wrong, group, scores(pool))
+        said = scores(pool)
+        group = pool.cell_group if said.second is None else _with_two_effects(pool)
+        rates = fitting.fit(right, wrong, group, said)
         kinds = None
         if meaning.n_kinds and early[:, 1:].any():
             kinds = learnt_errors(early, meaning)
@@ -136,6 +137,7 @@ def _with_two_effects(pool: Pool) -> Ints:
     """(C,) ascending: what is wrong of a group's items that are predicted positive, and of others.
 
     The two are off each by itself: under one effect for both the pool's F1 held in .77 of 34 rows.
+    So are outputs that a judge calls right, and others.
     """
     return 2 * pool.cell_group + pool.cell_unit
 
@@ -180,15 +182,16 @@ def scores(pool: Pool) -> Scores:
     scale = _OPINIONS / max(1, len(told))
     told += [] if pool.all_sure is None else [pool.all_sure]
     more = tuple(Covariate(x, 0.0, scale, is_heavy=True) for x in told)
-    size, place = (pool.cell_size, pool.cell_group) if more else (None, None)
+    size, place = (pool.cell_size, pool.cell_group) if more or pool.is_judged else (None, None)
     lapse: Floats = np.ones(1)
     second = None
-    if pool.positive_share is not None:
+    if pool.positive_share is not None or pool.is_judged:
         second = is_positive = pool.cell_unit == 1
         more += (Covariate(is_positive.astype(np.float64), 0.0, _POSITIVE),)
         if pool.has_scores:
             along = np.where(is_positive, pool.cell_mean_logit, 0.0)
             more += (Covariate(along, 0.0, _POSITIVE_SLOPE),)
+    if pool.positive_share is not None:
         lapse = np.where(is_positive, 1.0, np.fmin(_MISSED * pool.positive_share, 1.0))
     if not pool.has_scores:
         flat = np.full(pool.n_cells, _WITHOUT_SCORES)

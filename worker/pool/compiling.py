@@ -161,7 +161,8 @@ def _compiled(
     least = LEAST_SCORE if plan.question.positive is None else LEAST_SCORE_OF_POSITIVE
     if several is None:
         group, names = group_codes(plan.pool.factors, predictions)
-        unit, units = unit_codes(plan.question, predictions)
+        is_judged = plan.annotation.verdict is not None
+        unit, units = unit_codes(plan.question, predictions, is_judged=is_judged)
         above = plan.pool.parent_factor
         within = None if above is None else parents_of(above, group, names, predictions)
         if within is not None and plan.question.level == "parents":

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from worker.pool.files import Files
 from worker.pool.gold import GoldItem
+from worker.pool.groups import BY_JUDGE
 from worker.pool.known import KnownLabels
 from worker.pool.models import Models
 from worker.pool.opinions import Told
@@ -54,7 +55,7 @@ class Pool:
     group_mean_logit: NDArray[np.float64]  # (G,) mean logit of the items' scores; NaN: no items
     unit_names: tuple[str, ...]  # what the metric looks at apart in each group; one if nothing
     cell_group: NDArray[np.int64]  # (C,) ascending
-    cell_unit: NDArray[np.int64]  # (C,) ascending in each group: score bin (ece), or 0, 1 (recall)
+    cell_unit: NDArray[np.int64]  # (C,) ascending in each group: score bin (ece), or 0, 1 (`unit_codes`)
     cell_size: NDArray[np.int64]  # (C,) at least 1
     cell_start: NDArray[np.int64]  # (C,) row of the cell's first item
     cell_mean_score: NDArray[np.float64]  # (C,) in [0, 1]; NaN if the classifier gives no scores
@@ -121,6 +122,11 @@ class Pool:
         Labels that are assessed themselves are none of these.
         """
         return None if self.known is None or self.labelled_in else self.known.n_items
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the cells' units are what a judge calls the outputs."""
+        return self.unit_names == BY_JUDGE
 
     @property
     def has_scores(self) -> bool:

@@ -17,6 +17,7 @@ from worker.pool.predictions import Predictions
 from worker.pool.superclasses import superclass_of_each
 
 PRODUCT = " × "
+BY_JUDGE = "called wrong by the judge", "called right by the judge"
 
 Codes = NDArray[np.int32]
 Grouping = tuple[Codes, tuple[str, ...]]
@@ -48,12 +49,12 @@ def group_codes(factors: Sequence[GroupBy], predictions: Predictions) -> Groupin
     return codes, names
 
 
-def unit_codes(question: QuestionPlan, predictions: Predictions) -> Grouping:
+def unit_codes(question: QuestionPlan, predictions: Predictions, *, is_judged: bool) -> Grouping:
     """Return the unit of every item, (n,), and the names of the units.
 
-    A unit is what the metric looks at apart inside every group: a score bin (ece), or the items
-    predicted as another class (0) and as the positive one (1) (recall, precision,
-    F1). Else there is one.
+    A unit is what is looked at apart inside every group: a score bin (ece); the items predicted as
+    another class (0) and as the positive one (1) (recall, precision, F1); or where people judge
+    outputs, those that a judge calls wrong (0) and right (1). Else there is one.
 
     Raises:
         PlanError: the positive class is not among the classes.
@@ -66,6 +67,8 @@ def unit_codes(question: QuestionPlan, predictions: Predictions) -> Grouping:
         )
         names = "predicted another class", f"predicted {question.positive}"
         return is_positive.astype(np.int32), names
+    if is_judged and not np.isnan(predictions.score[0]):
+        return (predictions.score >= 0.5).astype(np.int32), BY_JUDGE  # noqa: PLR2004 (its word)
     return np.zeros(predictions.n_items, dtype=np.int32), ("",)
 
 
