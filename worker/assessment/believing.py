@@ -44,6 +44,10 @@ _WITHOUT_SCORES = 2.0
 _OPINIONS = 1.0
 # Items that are predicted positive may be right more or less often than the others of their score.
 _POSITIVE, _POSITIVE_SLOPE = 3.0, 1.0
+# What a judge is fooled by goes with the topic: groups of outputs differ by half as much as the whole
+# way from its "wrong" to its "right", and more than those that a classifier's scores are of. With
+# the usual (-1.5, .8) the intervals of samples/answers held in .87.
+_OF_TOPICS = -0.7, 0.5
 # Where positive items are rare, so are those that are missed however sure the classifier is: the
 # lapse is what it is elsewhere where a tenth of the items is positive, and in proportion below.
 _MISSED = 10.0
@@ -182,24 +186,26 @@ def scores(pool: Pool) -> Scores:
     scale = _OPINIONS / max(1, len(told))
     told += [] if pool.all_sure is None else [pool.all_sure]
     more = tuple(Covariate(x, 0.0, scale, is_heavy=True) for x in told)
-    size, place = (pool.cell_size, pool.cell_group) if more or pool.is_judged else (None, None)
+    size, place = (pool.cell_size, pool.cell_group) if more else (None, None)
     lapse: Floats = np.ones(1)
-    second = None
+    second, log_tau = None, None
     if pool.positive_share is not None or pool.is_judged:
         second = is_positive = pool.cell_unit == 1
         more += (Covariate(is_positive.astype(np.float64), 0.0, _POSITIVE),)
         if pool.has_scores:
             along = np.where(is_positive, pool.cell_mean_logit, 0.0)
             more += (Covariate(along, 0.0, _POSITIVE_SLOPE),)
+    if pool.is_judged:
+        size, place, log_tau = pool.cell_size, _with_two_effects(pool), _OF_TOPICS
     if pool.positive_share is not None:
         lapse = np.where(is_positive, 1.0, np.fmin(_MISSED * pool.positive_share, 1.0))
     if not pool.has_scores:
         flat = np.full(pool.n_cells, _WITHOUT_SCORES)
-        return Scores(flat, np.zeros(pool.n_cells), more, size, place, lapse, second)
+        return Scores(flat, np.zeros(pool.n_cells), more, size, place, lapse, second, log_tau)
     filled = pool.group_size > 0
     centre = np.average(pool.group_mean_logit[filled], weights=pool.group_size[filled])
     above = (pool.group_mean_logit - centre)[pool.cell_group]
-    return Scores(pool.cell_mean_logit, above, more, size, place, lapse, second)
+    return Scores(pool.cell_mean_logit, above, more, size, place, lapse, second, log_tau)
 
 
 def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:

@@ -32,6 +32,7 @@ class Scores:
     cell: (C,) mean logit score of each cell's items. group: (C,) mean logit score of the items of
     its group, less that of the pool. Both 0 where there are no scores. more: K further covariates.
     second: (C,) which cells of a group have another effect of it than the others; None: none has.
+    log_tau: mean and standard deviation of the weak prior of log tau, if other than usual.
     lapse: (C, or 1 for all) how many times the lapse there are; at most 1.
     size, place: (C,) items, and index of its group, ascending; where they are given, what is
     uncertain of the curve is told apart: what moves a group, and what moves its cells against each
@@ -45,6 +46,7 @@ class Scores:
     place: NDArray[np.int64] | None = None
     lapse: Floats = field(default_factory=lambda: np.ones(1))
     second: NDArray[np.bool_] | None = None
+    log_tau: tuple[float, float] | None = None
 
     def crossed(self, of_components: Floats) -> Floats:
         """(C, U^2) numbers of the cells by the pairs of a group's effects, from those by one."""
@@ -69,7 +71,10 @@ class Scores:
     @property
     def weak(self) -> Floats:
         """(6 + K, 2) means and standard deviations of the hyperparameters' weak normal priors."""
-        return np.vstack([WEAK, *([one.mean, one.sd] for one in self.more)])
+        found = np.vstack([WEAK, *([one.mean, one.sd] for one in self.more)])
+        if self.log_tau is not None:
+            found[4] = self.log_tau
+        return found
 
     @property
     def heavy(self) -> NDArray[np.bool_]:
