@@ -147,7 +147,7 @@ def made(kind: str, size: str = "ten") -> Made | None:
     predicted = rng.permutation(np.arange(n) % n_classes)
     score = np.clip(rng.beta(6.0, 1.5, n), 1.5 / n_classes, 0.999).round(6)
     if kind in JUDGED:
-        doubted = rng.random(n) < 0.35  # noqa: PLR2004
+        doubted = rng.random(n) < 0.35
         score = np.where(doubted, 1 - score, score)
     if kind == "d constant":
         score = np.full(n, 0.9)
@@ -162,7 +162,7 @@ def _rates(
     kind: str, predicted: Ints, score: Floats, site: Ints, hidden: Floats
 ) -> Callable[[Rng], Floats] | None:
     logit, k = special.logit(score), int(predicted.max()) + 1
-    called_right = score >= 0.5  # noqa: PLR2004
+    called_right = score >= 0.5
 
     def by_word(rng: Rng, wrong: float, right: float, sd: float) -> Floats:
         off = rng.normal(0.0, sd, (2, k))[:, predicted]

@@ -295,7 +295,12 @@ WAYS = (
         has_opinions=True,
     ),
     Way("verdicts", {"question": IDENTIFY}, MADE[1:] + JUDGED, has_verdict=True),
-    Way("estimate verdicts", {"question": ESTIMATE, "stop": RMSE}, MADE[1:] + JUDGED, has_verdict=True),
+    Way(
+        "estimate verdicts",
+        {"question": ESTIMATE, "stop": RMSE},
+        MADE[1:] + JUDGED,
+        has_verdict=True,
+    ),
     # A prior that is chosen is as right as the scores are, of which the plan warns.
     Way("informative", {"question": IDENTIFY, "prior": {"kind": "informative"}}, ("a model",)),
 )

@@ -55,7 +55,7 @@ class Pool:
     group_mean_logit: NDArray[np.float64]  # (G,) mean logit of the items' scores; NaN: no items
     unit_names: tuple[str, ...]  # what the metric looks at apart in each group; one if nothing
     cell_group: NDArray[np.int64]  # (C,) ascending
-    cell_unit: NDArray[np.int64]  # (C,) ascending in each group: score bin (ece), or 0, 1 (`unit_codes`)
+    cell_unit: NDArray[np.int64]  # (C,) ascending in each group, of `groups.unit_codes`
     cell_size: NDArray[np.int64]  # (C,) at least 1
     cell_start: NDArray[np.int64]  # (C,) row of the cell's first item
     cell_mean_score: NDArray[np.float64]  # (C,) in [0, 1]; NaN if the classifier gives no scores

@@ -68,7 +68,7 @@ def unit_codes(question: QuestionPlan, predictions: Predictions, *, is_judged: b
         names = "predicted another class", f"predicted {question.positive}"
         return is_positive.astype(np.int32), names
     if is_judged and not np.isnan(predictions.score[0]):
-        return (predictions.score >= 0.5).astype(np.int32), BY_JUDGE  # noqa: PLR2004 (its word)
+        return (predictions.score >= 0.5).astype(np.int32), BY_JUDGE
     return np.zeros(predictions.n_items, dtype=np.int32), ("",)
 
 

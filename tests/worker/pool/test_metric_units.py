@@ -10,7 +10,10 @@ import pytest
 
 from tests.worker.pool.metrics_pool import CLASSES, N, pool_of, write_predictions
 from worker.errors import PlanError
-from worker.pool import Pool
+from worker.plan import load_plan
+from worker.pool import Pool, compile_pool
+
+ANSWERS = Path(__file__).parents[3] / "samples" / "answers" / "plan.yaml"
 
 
 @pytest.fixture
@@ -110,3 +113,11 @@ def test_a_pool_without_scores_has_one_cell_a_group_and_no_means(folder):
     assert np.isnan(pool.cell_mean_logit).all()
     assert np.isnan(pool.score).all()
     assert pool_of(folder, {}).has_scores
+
+
+def test_outputs_that_a_judge_calls_right_and_others_are_told_apart_in_every_group(tmp_path):
+    pool = compile_pool(load_plan(ANSWERS, for_simulation=True), tmp_path)
+    assert pool.is_judged
+    for cell in range(pool.n_cells):
+        said = {bool(pool.score[row] >= 0.5) for row in pool.rows_of(cell)}
+        assert said == {pool.unit_names[pool.cell_unit[cell]] == "called right by the judge"}
