@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from tests.bench.oracle import Floats, Ints
-from worker.assessment.believing import scores
+from worker.assessment.covariates import scores
 from worker.core.prior.fitting import fit
 from worker.core.prior.hyperparameters import WEAK, closeness, rate_of
 from worker.core.strategies.ours import EVEN, FEW

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.assessment.covariates import scores, with_two_effects
 from worker.assessment.outcomes import Outcomes
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.calibration_prior import shared_prior, with_calibrated
@@ -16,10 +17,8 @@ from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.metrics import Errors
 from worker.core.prior import empirical, fitting, priors, siblings
 from worker.core.prior.hyperparameters import (
-    Covariate,
     Fit,
     Hyperparameters,
-    Scores,
     curve_places,
     unfitted,
 )
@@ -32,25 +31,6 @@ from worker.pool import Pool
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# A classifier without scores is taken for one that is .88 sure of every item, as published ones are
-# on average: so its accuracy is expected between .3 and .99, and most of it is learnt.
-_WITHOUT_SCORES = 2.0
-# What an opinion says of a cell's accuracy, by its own standard deviation: nothing is believed of
-# it before there are labels. In fits to all labels of twelve pairs of published models the weights
-# were .7 to 1.7; most things that are known of items tell less, and some nearly all. The scale is
-# this over the number of terms: so seven that tell nothing together have as little to say as one.
-# Source: Gelman, Jakulin, Pittau & Su, "A weakly informative default prior distribution for
-# logistic and other regression models" (2008): Cauchy, of scale 1.25 on this axis.
-_OPINIONS = 1.0
-# Items that are predicted positive may be right more or less often than the others of their score.
-_POSITIVE, _POSITIVE_SLOPE = 3.0, 1.0
-# What fools a judge goes with the topic: groups of outputs differ by more than a classifier's do
-# beyond its scores. With the usual (-1.5, .8) intervals of samples/answers held in .86 at 100 to
-# 300 labels, so in .93.
-_OF_TOPICS = -0.7, 0.5
-# Where positive items are rare, so are those that are missed however sure the classifier is: the
-# lapse is what it is elsewhere where a tenth of the items is positive, and in proportion below.
-_MISSED = 10.0
 # Labels of a group weigh its components, and were part of the fit before: a small part where there
 # are many groups, all of it where there is one, so that they would count twice. With four times the
 # covariance of its curve they count 1.25 times, and 95% intervals of the whole pool hold in .944 of
@@ -99,7 +79,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     if found is None:
         right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
         said = scores(pool)
-        group = pool.cell_group if said.second is None else _with_two_effects(pool)
+        group = pool.cell_group if said.second is None else with_two_effects(pool)
         rates = fitting.fit(right, wrong, group, said)
         kinds = None
         if meaning.n_kinds and early[:, 1:].any():
@@ -137,15 +117,6 @@ def _counted_once(rates: Fit) -> Fit:
     return replace(rates, covariance=times[:, None] * rates.covariance * times)
 
 
-def _with_two_effects(pool: Pool) -> Ints:
-    """(C,) ascending: what is wrong of a group's items that are predicted positive, and of others.
-
-    The two are off each by itself: under one effect for both the pool's F1 held in .77 of 34 rows.
-    So are outputs that a judge calls right, and others.
-    """
-    return 2 * pool.cell_group + pool.cell_unit
-
-
 def _level(h: Hyperparameters, right: Ints, wrong: Ints, pool: Pool) -> Any:
     """What siblings say of the cells' groups; None where no groups have parents."""
     if pool.parents is None:
@@ -175,37 +146,6 @@ def _apart(belief: Belief, pool: Pool) -> Belief:
         shared = replace(shared, slopes=replace(at, s=untold(at.s, 0.0), fixed=fixed))
     alpha, beta = untold(belief.alpha), untold(belief.beta)
     return with_prior(belief, alpha, beta, belief.mixture, shared=shared)
-
-
-def scores(pool: Pool) -> Scores:
-    """What the classifier's scores and the opinions say of the cells.
-
-    The scores of all are the same if the classifier gives none.
-    """
-    told = [x for one in pool.opinions for x in one.x]
-    scale = _OPINIONS / max(1, len(told))
-    told += [] if pool.all_sure is None else [pool.all_sure]
-    more = tuple(Covariate(x, 0.0, scale, is_heavy=True) for x in told)
-    size, place = (pool.cell_size, pool.cell_group) if more else (None, None)
-    lapse: Floats = np.ones(1)
-    second, log_tau = None, None
-    if pool.positive_share is not None or pool.is_judged:
-        second = is_positive = pool.cell_unit == 1
-        more += (Covariate(is_positive.astype(np.float64), 0.0, _POSITIVE),)
-        if pool.has_scores:
-            along = np.where(is_positive, pool.cell_mean_logit, 0.0)
-            more += (Covariate(along, 0.0, _POSITIVE_SLOPE),)
-    if pool.is_judged:
-        size, place, log_tau = pool.cell_size, _with_two_effects(pool), _OF_TOPICS
-    if pool.positive_share is not None:
-        lapse = np.where(is_positive, 1.0, np.fmin(_MISSED * pool.positive_share, 1.0))
-    if not pool.has_scores:
-        flat = np.full(pool.n_cells, _WITHOUT_SCORES)
-        return Scores(flat, np.zeros(pool.n_cells), more, size, place, lapse, second, log_tau)
-    filled = pool.group_size > 0
-    centre = np.average(pool.group_mean_logit[filled], weights=pool.group_size[filled])
-    above = (pool.group_mean_logit - centre)[pool.cell_group]
-    return Scores(pool.cell_mean_logit, above, more, size, place, lapse, second, log_tau)
 
 
 def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:

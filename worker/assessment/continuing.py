@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import believing
-from worker.assessment.believing import scores
+from worker.assessment.covariates import scores
 from worker.assessment.outcomes import Outcomes, count
 from worker.core.drift.history import (
     DISCOUNTS,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.assessment import Assessment
-from worker.assessment.believing import scores
+from worker.assessment.covariates import scores
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.completing import completions
 from worker.core.posterior.counts import BoundedCache

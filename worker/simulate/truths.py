@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
-from worker.assessment.believing import scores
 from worker.assessment.continuing import drawn_prior
+from worker.assessment.covariates import scores
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.confusion import confusion_mean
 from worker.core.posterior.drawing import dirichlets

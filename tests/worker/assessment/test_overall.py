@@ -10,7 +10,8 @@ from scipy import special
 from tests.calibration.running import Opened, opened, truth_of
 from tests.calibration.ways import WAYS
 from worker.assessment import Assessment
-from worker.assessment.believing import prior_for, scores
+from worker.assessment.believing import prior_for
+from worker.assessment.covariates import scores
 from worker.core.posterior.belief import Belief, group_share
 from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.moments import moments

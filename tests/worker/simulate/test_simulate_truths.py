@@ -12,7 +12,7 @@ from tests.amount import IS_SHORT
 from tests.worker.assessment.models_pool import TWO, plan_of, values_of, write_models
 from tests.worker.simulate.simulated_pool import N_ITEMS, at_work, write_plan
 from worker.assessment import Assessment, assess
-from worker.assessment.believing import scores
+from worker.assessment.covariates import scores
 from worker.core.posterior.belief import group_share
 from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.summary import mean
