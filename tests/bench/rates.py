@@ -10,7 +10,7 @@ from tests.bench.oracle import Floats, Strata, errors_at, even_errors_at
 from tests.bench.paper.cases import spread
 from tests.calibration.made import MADE
 from tests.calibration.running import opened, truth_of
-from tests.calibration.ways import Way
+from tests.calibration.way import Way
 from worker.simulate.findings import rms_error
 from worker.simulate.replay import labels, run_seed, shuffled
 

@@ -91,6 +91,12 @@ PARTS: dict[str, dict[str, Any]] = {
         "stop": "{rmse: 0.0001}",
         "by_probabilities": True,
     },
+    "macro F1": {
+        "question": "{task: estimate, metric: f1_macro}",
+        "groups": "region",
+        "stop": "{rmse: 0.0001}",
+        "by_probabilities": True,
+    },
     "recall": {
         "question": "{task: identify, metric: recall, positive: cat}",
         "groups": "region",

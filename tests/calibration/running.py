@@ -25,7 +25,7 @@ from tests.calibration.made import (
     made_of_two,
 )
 from tests.calibration.statistics import Revealed, of_report
-from tests.calibration.ways import Way, plan_of
+from tests.calibration.way import Way, plan_of
 from worker.assessment import Assessment, assess
 from worker.core.confidence_sequences.guarantee import ConfidenceSequence
 from worker.core.posterior.rates import draw_cells
@@ -124,7 +124,7 @@ def _predictions(
 
 
 def _opinions(pool: Made, names: Sequence[str]) -> dict[str, list[object]]:
-    """The columns of `tests.calibration.ways.opinions_of`, of any pool."""
+    """The columns of `tests.calibration.way.opinions_of`, of any pool."""
     rng, n = np.random.default_rng(21), pool.score.size
     said = rng.integers(len(names), size=n) if pool.second is None else pool.second
     sure = rng.beta(8, 2, n) if pool.second_score is None else pool.second_score

@@ -14,7 +14,7 @@ import numpy as np
 from tests.calibration.made import MADE, REAL, Ints
 from tests.calibration.running import Line, Opened, truth_of
 from tests.calibration.statistics import Revealed, of_report
-from tests.calibration.ways import COMPARE, ESTIMATE, IDENTIFY, RMSE, Way
+from tests.calibration.way import COMPARE, ESTIMATE, IDENTIFY, RMSE, Way
 from worker.assessment.kind import OneModel
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.hypothetical import with_tally

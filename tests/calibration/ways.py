@@ -5,49 +5,14 @@ Each is the part of a plan that differs from the default; strata, priors and loo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
-from tests.calibration.made import JUDGED, MADE, MANY, REAL, REAL_TOLD, TOLD, TWO, Made
-
-Values = Mapping[str, Any]
-_PAIRS = [["c00", "c01"], ["c02", "c03"], ["c04", "c05"]]
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A plan, and the kinds of pools that it is tried on.
-
-    has_scores: whether the classifier gives any. size: of the made pools. has_report: look at the
-    sections of a report, too. n_models: two to compare. has_probabilities: of all classes.
-    has_opinions: more is known of the items than the score. has_verdict: people judge outputs.
-    """
-
-    name: str
-    plan: Values
-    kinds: tuple[str, ...] = (*MADE, *REAL)
-    has_scores: bool = True
-    size: str = "ten"
-    has_report: bool = False
-    n_models: int = 1
-    has_probabilities: bool = False
-    has_opinions: bool = False
-    has_verdict: bool = False
-
+from tests.calibration import positives
+from tests.calibration.made import JUDGED, MADE, MANY, REAL, REAL_TOLD, TOLD, TWO
+from tests.calibration.way import COMPARE, ESTIMATE, FOUR, IDENTIFY, RMSE, WHOLE, Way
 
 _WITHOUT_REAL = MADE
 _COMPARED = tuple(kind for kind in MADE if kind != "f few items")
 _TEN = (*MADE, "g svhn")
-_FOUR = ("a model", "b one rate", "d overconfident", "f one-sided")
-IDENTIFY, ESTIMATE = {"task": "identify"}, {"task": "estimate"}
-COMPARE = {"task": "compare", "compare": _PAIRS}
 BEST = IDENTIFY | {"of": "models", "which": "highest", "tolerance": 0.01}
-_WHOLE = {"groups": "all_items"}
-RECALL, PRECISION, F1 = (
-    {"metric": metric, "positive": "c00"} for metric in ("recall", "precision", "f1")
-)
-RMSE = {"rmse": 0.05}
 _USELESS = (
     "b one rate", "c calibrated", "d overconfident", "d surest off", "e near ties", "f few items",
     "f one-sided",
@@ -118,76 +83,15 @@ WAYS = (
         MADE,
         has_probabilities=True,
     ),
-    Way(
-        "recall of sites",
-        {"question": IDENTIFY | RECALL, "pool": {"groups": "site"}},
-        MADE,
-        has_probabilities=True,
-    ),
-    Way(
-        "estimate recall of sites",
-        {"question": ESTIMATE | RECALL, "stop": RMSE, "pool": {"groups": "site"}},
-        _FOUR,
-        has_probabilities=True,
-    ),
-    Way("compare bias", {"question": COMPARE | {"metric": "bias"}}, _FOUR),
-    Way("compare ECE", {"question": COMPARE | {"metric": "ece"}}, _FOUR),
+    Way("compare bias", {"question": COMPARE | {"metric": "bias"}}, FOUR),
+    Way("compare ECE", {"question": COMPARE | {"metric": "ece"}}, FOUR),
     Way(
         "compare cost",
         {"question": COMPARE | {"metric": "cost", "costs": "costs.csv"}},
-        _FOUR,
+        FOUR,
         has_probabilities=True,
     ),
-    Way(
-        "compare recall of sites",
-        {"question": {"task": "compare", "compare": "all"} | RECALL, "pool": {"groups": "site"}},
-        _FOUR,
-        has_probabilities=True,
-    ),
-    Way("accuracy of the pool", {"question": ESTIMATE, "stop": RMSE, "pool": _WHOLE}, MADE),
-    Way(
-        "recall of the pool",
-        {"question": ESTIMATE | RECALL, "stop": RMSE, "pool": _WHOLE},
-        MADE,
-        has_probabilities=True,
-        has_report=True,
-    ),
-    Way(
-        "F1 of the pool",
-        {"question": ESTIMATE | F1, "stop": RMSE, "pool": _WHOLE},
-        MADE,
-        has_probabilities=True,
-    ),
-    Way(
-        "F1 of sites",
-        {"question": IDENTIFY | F1, "pool": {"groups": "site"}},
-        MADE,
-        has_probabilities=True,
-    ),
-    Way(
-        "compare F1 of sites",
-        {"question": {"task": "compare", "compare": "all"} | F1, "pool": {"groups": "site"}},
-        _FOUR,
-        has_probabilities=True,
-    ),
-    Way(
-        "precision of the pool",
-        {"question": ESTIMATE | PRECISION, "stop": RMSE, "pool": _WHOLE},
-        _FOUR,
-        has_probabilities=True,
-    ),
-    Way(
-        "precision of sites",
-        {"question": IDENTIFY | PRECISION, "pool": {"groups": "site"}},
-        _FOUR,
-        has_probabilities=True,
-    ),
-    Way(
-        "compare precision of sites",
-        {"question": {"task": "compare", "compare": "all"} | PRECISION, "pool": {"groups": "site"}},
-        _FOUR,
-        has_probabilities=True,
-    ),
+    Way("accuracy of the pool", {"question": ESTIMATE, "stop": RMSE, "pool": WHOLE}, MADE),
     Way("sites", {"question": IDENTIFY, "pool": {"groups": "site"}}, _TEN),
     Way("parents", {"question": IDENTIFY, "pool": _PARENTS}, _OF_PARENTS),
     Way(
@@ -287,13 +191,7 @@ WAYS = (
             ("confusion", ESTIMATE | {"metric": "confusion"}),
         )
     ),
-    Way(
-        "recall of sites, opinions",
-        {"question": IDENTIFY | RECALL, "pool": {"groups": "site"}},
-        (*TOLD, "d overconfident"),
-        has_probabilities=True,
-        has_opinions=True,
-    ),
+    *positives.WAYS,
     Way("verdicts", {"question": IDENTIFY}, MADE[1:] + JUDGED, has_verdict=True),
     Way(
         "estimate verdicts",
@@ -304,46 +202,3 @@ WAYS = (
     # A prior that is chosen is as right as the scores are, of which the plan warns.
     Way("informative", {"question": IDENTIFY, "prior": {"kind": "informative"}}, ("a model",)),
 )
-
-
-def opinions_of(pool: Made) -> list[dict[str, str]]:
-    """The opinions of a plan; their columns are written beside the predictions."""
-    if pool.second is not None:
-        return [{"name": "other", "predicted": "o_class", "score": "o_score"}]
-    if pool.kind in TOLD:
-        return [{"name": "judge", "right": "o_right"}]
-    return [
-        {"name": "other", "predicted": "o_class", "score": "o_score"},
-        {"name": "judge", "right": "o_right"},
-        {"name": "length", "number": "o_number"},
-        {"name": "source", "category": "o_category"},
-    ]
-
-
-def plan_of(way: Way, pool: Made, classes: tuple[str, ...]) -> dict[str, Any]:
-    """The plan as plain values; its files are `predictions.csv`, `second.csv` and `costs.csv`."""
-    kind = pool.kind
-    plan = dict(way.plan)
-    said: dict[str, Any] = {"predicted": "predicted"} | (
-        {"score": "score"} if way.has_scores else {}
-    )
-    if way.has_probabilities:
-        said = {"probabilities": [f"p_{name}" for name in classes]}
-    asked: dict[str, Any] = {"groups": "predicted_class", "classes": list(classes)}
-    if way.has_verdict:
-        said = {"score": "score"}
-        asked = {"groups": "predicted"}
-        plan["annotation"] = {"verdict": {"right": ["c00"], "wrong": ["c01", "c02", "c03"]}}
-    if kind == "f one stratum":
-        asked["strata"] = 1
-    if way.has_opinions:
-        asked["opinions"] = opinions_of(pool)
-    if way.n_models > 1:
-        files = {"first": "predictions.csv", "second": "second.csv"}
-        files |= {f"other {m}": f"other-{m}.csv" for m in range(len(pool.others))}
-        plan["models"] = [{"name": n, "predictions": file} | said for n, file in files.items()]
-        if "where" in way.plan["question"]:
-            asked["groups"] = "site"
-    else:
-        asked |= {"predictions": "predictions.csv"} | said
-    return plan | {"pool": asked | plan.get("pool", {})}

@@ -10,12 +10,23 @@ from worker.metrics.confusion import CONFUSION
 from worker.metrics.cost import COST
 from worker.metrics.ece import ECE
 from worker.metrics.kind import MetricOfPlan
-from worker.metrics.of_positives import F1, PRECISION, RECALL
+from worker.metrics.of_positives import (
+    F1,
+    F1_MACRO,
+    PRECISION,
+    PRECISION_MACRO,
+    RECALL,
+    RECALL_MACRO,
+)
 from worker.metrics.words import Words, words
 
 METRICS = {
-    metric.name: metric for metric in (ACCURACY, BIAS, ECE, COST, CONFUSION, RECALL, PRECISION, F1)
-}
+    metric.name: metric
+    for metric in (
+        ACCURACY, BIAS, ECE, COST, CONFUSION, RECALL, PRECISION, F1,
+        RECALL_MACRO, PRECISION_MACRO, F1_MACRO,
+    )
+}  # fmt: skip
 
 _MEASURES = {  # of the task `evaluate`
     "l2": words(

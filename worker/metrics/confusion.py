@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from worker.core.posterior.metrics import Metric
-from worker.metrics.kind import Asked, Cells, Meaning, MetricOfPlan, summed
+from worker.metrics.kind import Asked, Cells, Meaning, MetricOfPlan, by_true_class
 from worker.metrics.words import words
 
 
 def _meaning(cells: Cells) -> Meaning:
-    k, predicted = len(cells.classes), cells.group  # the groups are the predicted classes
-    kind = np.tile(np.arange(k + 1), (k, 1))
-    np.fill_diagonal(kind, -1)
-    classes = np.stack([(kind[:, :k] == j).sum(axis=1) for j in range(k)], axis=1)
-    share = summed(cells.mean_probability, kind[predicted, :k], k)
-    return Meaning(Metric("confusion"), kind, classes[predicted], share)
+    # the groups are the predicted classes
+    return by_true_class(cells, cells.group, Metric("confusion"))
 
 
 def _mistakes(asked: Asked) -> list[tuple[str, str]]:

@@ -88,6 +88,7 @@ class MetricOfPlan:
     bins: how many score bins inside every group it looks at by default; 0: it has none.
     strata: of a cell by default, if other than usual: a cell learns its kinds of errors from its
         own labels alone, and bins are cells already.
+    has_classes_apart: inside every group it looks at the items of each predicted class apart.
     strength: how many labels a prior is worth by default, as in the paper: 2 for Beta priors, 1 for
         Dirichlet priors.
     """
@@ -108,6 +109,7 @@ class MetricOfPlan:
     is_summed: bool = True
     bins: int = 0
     strata: int | None = None
+    has_classes_apart: bool = False
     strength: float = 2.0
 
 
@@ -115,6 +117,20 @@ def right_or_wrong(cells: Cells, metric: Metric) -> Meaning:
     """The meaning where labels say right or wrong, and no more."""
     nothing = np.zeros((cells.group.size, 0), dtype=np.int64)
     return Meaning(metric, whatever_predicted(len(cells.classes), 0), nothing)
+
+
+def by_true_class(cells: Cells, predicted: Ints, metric: Metric) -> Meaning:
+    """The meaning where each true class is a kind of errors.
+
+    Args:
+        predicted: (C,) the class that the items of each cell are predicted as.
+    """
+    k = len(cells.classes)
+    kind = np.tile(np.arange(k + 1), (k, 1))
+    np.fill_diagonal(kind, -1)
+    classes = np.stack([(kind[:, :k] == j).sum(axis=1) for j in range(k)], axis=1)
+    share = summed(cells.mean_probability, kind[predicted, :k], k)
+    return Meaning(metric, kind, classes[predicted], share)
 
 
 def whatever_predicted(k: int, of_label: Ints | int) -> Ints:

@@ -1,9 +1,9 @@
-"""Recall, precision and F1 of one class, the positive one."""
+"""Recall, precision and F1: of one class, the positive one, and averaged over all classes."""
 
 from __future__ import annotations
 
 from worker.core.posterior.metrics import Metric, RatioKind
-from worker.metrics.kind import Asked, Cells, Meaning, MetricOfPlan, right_or_wrong
+from worker.metrics.kind import Asked, Cells, Meaning, MetricOfPlan, by_true_class, right_or_wrong
 from worker.metrics.words import Words
 
 
@@ -11,40 +11,69 @@ def _meaning(cells: Cells, kind: RatioKind) -> Meaning:
     return right_or_wrong(cells, Metric(kind, unit=cells.unit))
 
 
-def _mistakes(asked: Asked) -> list[tuple[str, str]]:
-    if asked.positive is not None:
-        return []
-    return [("positive", "missing; name the class that is to be found")]
+def _words(name: str, names: str, meaning: str) -> Words:
+    return Words(
+        name, names, f"{{}} with the lowest {name}", f"{{}} with the highest {name}",
+        f"{{0}} has a lower {name} than {{1}} by more than {{2:g}}",
+        f"{{0}} and {{1}} have the same {name} to within {{2:g}}",
+        f"{{0}} has a higher {name} than {{1}} by more than {{2:g}}",
+        name, meaning,
+    )  # fmt: skip
 
 
-def _of_positives(kind: RatioKind, name: str, names: str, term: str, meaning: str) -> MetricOfPlan:
+def _of_positives(kind: RatioKind, name: str, names: str, meaning: str) -> MetricOfPlan:
+    def mistakes(asked: Asked) -> list[tuple[str, str]]:
+        if asked.positive is not None:
+            return []
+        text = "missing; name the class that is to be found, or ask for the mean over all classes"
+        return [("positive", f"{text} by `metric: {kind}_macro`")]
+
     return MetricOfPlan(
         name=kind,
-        words=Words(
-            name, names, f"{{}} with the lowest {name}", f"{{}} with the highest {name}",
-            f"{{0}} has a lower {name} than {{1}} by more than {{2:g}}",
-            f"{{0}} and {{1}} have the same {name} to within {{2:g}}",
-            f"{{0}} has a higher {name} than {{1}} by more than {{2:g}}",
-            term, meaning,
-        ),
+        words=_words(name, names, meaning),
         meaning=lambda cells: _meaning(cells, kind),
         keys=("positive",),
-        mistakes=_mistakes,
+        mistakes=mistakes,
         best_is_open=True,
         groups="attribute",
         is_share=True,
         is_summed=False,
+    )
+
+
+def _averaged(of_one: MetricOfPlan, kind: RatioKind) -> MetricOfPlan:
+    def meaning(cells: Cells) -> Meaning:
+        return by_true_class(cells, cells.unit, Metric(kind, unit=cells.unit, classes="all"))
+
+    words = of_one.words
+    return MetricOfPlan(
+        name=f"{kind}_macro",
+        words=_words(
+            f"macro-averaged {words.name}", f"macro-averaged {words.names}",
+            f"The mean of the {words.names} of all classes, each of which counts the same.",
+        ),
+        meaning=meaning,
+        of_true_classes=True,
+        has_entries=True,
+        groups="attribute",
+        is_share=True,
+        is_summed=False,
+        strata=1,  # as of costs
+        has_classes_apart=True,
+        strength=1.0,
     )  # fmt: skip
 
 
 RECALL = _of_positives(
-    "recall", "recall", "recalls", "recall",
+    "recall", "recall", "recalls",
     "Of the items that truly are positive, the share that is predicted so: the true positive rate.",
 )  # fmt: skip
 PRECISION = _of_positives(
-    "precision", "precision", "precisions", "precision",
+    "precision", "precision", "precisions",
     "Of the items that are predicted positive, the share that truly is.",
 )  # fmt: skip
-F1 = _of_positives(
-    "f1", "F1", "F1 scores", "F1", "The harmonic mean of precision and recall.",
-)  # fmt: skip
+F1 = _of_positives("f1", "F1", "F1 scores", "The harmonic mean of precision and recall.")
+# named as scikit-learn's scorers
+RECALL_MACRO = _averaged(RECALL, "recall")
+PRECISION_MACRO = _averaged(PRECISION, "precision")
+F1_MACRO = _averaged(F1, "f1")

@@ -19,7 +19,10 @@ from worker.plan.group_spec import GroupBy, bins_spec
 from worker.plan.project_part import OPTIONAL
 
 Task = Literal["identify", "estimate", "compare", "evaluate"]
-Metric = Literal["accuracy", "bias", "ece", "cost", "confusion", "recall", "precision", "f1"]
+Metric = Literal[
+    "accuracy", "bias", "ece", "cost", "confusion", "recall", "precision", "f1",
+    "recall_macro", "precision_macro", "f1_macro",
+]  # fmt: skip
 Pairs = tuple[tuple[str, str], ...]
 
 DEFAULT_COST_RATIO = 10.0
@@ -78,7 +81,8 @@ class QuestionPlan(PlanPart):
     """`identify` the extreme groups, `compare` pairs, `estimate` all; `evaluate`: tasks without a
     single truth, see below."""
     metric: Metric = "accuracy"
-    """`accuracy`, `bias`, `ece`, `cost`, `confusion`, `recall`, `precision`, `f1`; see below."""
+    """`accuracy`, `bias`, `ece`, `cost`, `confusion`, `recall`, `precision`, `f1`, and the last
+    three averaged over the classes: `recall_macro` and so on; see below."""
     which: Literal["lowest", "highest"] = "lowest"
     """the `lowest` or the `highest` groups. Default: lowest; `bias`, `ece`, `cost`: highest."""
     top: Annotated[Whole, Field(ge=1)] = 1

@@ -61,6 +61,8 @@ def in_cells(
         own = np.flatnonzero(pool.cell_group == (-1 if g is None else g))
         if positive is not None:
             own = own[pool.cell_unit[own] == int(predicted == positive)]
+        elif pool.unit_names == pool.classes:
+            own = own[pool.cell_unit[own] == classes[predicted]]
         if not own.size:
             missing[f"the group {predicted if is_by_class else name}"] += 1
             continue
@@ -77,7 +79,10 @@ def needs_scores(pool: Pool, positive: str | None) -> bool:
     Args:
         positive: as of `in_cells`.
     """
-    place = pool.cell_group if positive is None else 2 * pool.cell_group + pool.cell_unit
+    is_by_score = positive is None and pool.unit_names != pool.classes
+    place = pool.cell_group
+    if not is_by_score:
+        place = len(pool.unit_names) * pool.cell_group + pool.cell_unit
     return bool(np.unique(place).size < pool.n_cells)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.errors import PlanError, PredictionsError
+from worker.metrics import METRICS
 from worker.nearest import listed, nearest_first
 from worker.plan.group_spec import GroupBy
 from worker.plan.question_part import QuestionPlan
@@ -53,8 +54,9 @@ def unit_codes(question: QuestionPlan, predictions: Predictions, *, is_judged: b
     """Return the unit of every item, (n,), and the names of the units.
 
     A unit is what is looked at apart inside every group: a score bin (ece); the items predicted as
-    another class (0) and as the positive one (1) (recall, precision, F1); or where people judge
-    outputs, those that a judge calls wrong (0) and right (1). Else there is one.
+    another class (0) and as the positive one (1) (recall, precision, F1), or as each of the classes
+    (these, averaged); or where people judge outputs, those that a judge calls wrong (0) and right
+    (1). Else there is one.
 
     Raises:
         PlanError: the positive class is not among the classes.
@@ -69,6 +71,8 @@ def unit_codes(question: QuestionPlan, predictions: Predictions, *, is_judged: b
         return is_positive.astype(np.int32), names
     if is_judged and not np.isnan(predictions.score[0]):
         return (predictions.score >= 0.5).astype(np.int32), BY_JUDGE
+    if METRICS[question.metric].has_classes_apart:
+        return predictions.predicted, predictions.classes
     return np.zeros(predictions.n_items, dtype=np.int32), ("",)
 
 

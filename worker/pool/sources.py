@@ -128,13 +128,14 @@ def hash_of(plan: Plan, sources: list[tuple[str, str]], is_positive_alone: bool 
             by the scores of the predicted ones.
     """
     asked = plan.question
+    has_classes_apart = METRICS[asked.metric].has_classes_apart
     values = {
         "version": ONE_BLOCK,  # whatever the format: the same items in the same order
         "sources": [sha256 for _, sha256 in sources],
         "pool": without_folders(plan.pool),
         "seed": plan.seed,
         # what the cells follow, and what is kept beside them
-        "units": [asked.bins, asked.positive],
+        "units": [asked.bins, asked.positive, *(["predicted class"] * has_classes_apart)],
         "is_of_true_classes": METRICS[asked.metric].of_true_classes or asked.positive is not None,
         "costs": [
             asked.costs if asked.costs in NAMED_COSTS else asked.cost_path is not None,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import precision_recall_fscore_support
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.simulate.simulated_pool import N_ITEMS
@@ -44,6 +45,25 @@ def test_the_decision_tells_the_value_of_the_whole_pool_once_all_is_labelled(tmp
         ("low", "high"), pytest.approx(true, abs=1e-6)
     )
     assert f"of all items is {true:.4f} ({true:.4f} to {true:.4f})" in decision["finding"]
+
+
+@pytest.mark.parametrize(("metric", "place"), [("precision", 0), ("recall", 1), ("f1", 2)])
+def test_averaged_over_the_classes_it_is_what_scikit_learn_says_once_all_is_labelled(
+    tmp_path, metric, place
+):
+    question = f"{{task: estimate, metric: {metric}_macro}}"
+    parts = {"groups": "region", "prior": "{kind: empirical}", "by_probabilities": True}
+    begun = at_work(tmp_path, N_ITEMS, question=question, stop="{rmse: 0.0001}", **parts)
+    (decision,) = (json.loads(text) for text in begun.ledger.decisions())
+    pool = begun.work.pool
+    items = [pool.item(row) for row in range(pool.n_items)]
+    cell = np.repeat(pool.cell_group, pool.cell_size)
+    for g, row in enumerate(decision["groups"]):
+        own = [item for item, of in zip(items, cell, strict=True) if of == g]
+        said = [pool.classes[item.predicted] for item in own]
+        truly = [begun.truth[item.item_id] for item in own]
+        true = precision_recall_fscore_support(truly, said, average="macro", zero_division=0)
+        assert row["mean"] == row["low"] == row["high"] == pytest.approx(true[place], abs=1e-6)
 
 
 def test_an_estimate_stops_before_all_is_labelled_and_holds_the_truth(tmp_path):

@@ -50,6 +50,8 @@ from tests.worker.plan.plans_of_metrics import (
         ({**COST, "groups": "region"}, "pool.groups", "write predicted_class"),
         ({"metric": "confusion", "groups": ["predicted_class", "a"]}, "pool.groups", "write"),
         ({**RECALL, "groups": "predicted_class"}, "pool.groups", "by an attribute"),
+        ({"metric": "f1_macro", "groups": "predicted_class"}, "pool.groups", "by an attribute"),
+        ({"metric": "f1_macro", "positive": "1"}, "question.positive", "only the metric recall"),
         ({**RECALL, "groups": ["a", "superclass(m.csv)"]}, "pool.groups", "by an attribute"),
         ({"metric": "ece", "which": "lowest"}, "question.which", "only the task identify"),
     ],

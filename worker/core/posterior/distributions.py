@@ -1,7 +1,7 @@
 """How the distribution of a group's value is worked out: exactly where it is known, else drawn."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -19,7 +19,7 @@ from worker.core.posterior.differences import distribution_of_difference
 from worker.core.posterior.drawing import N_DRAWS, draw, draw_ratio, joint_draws
 from worker.core.posterior.hypothetical import labelled
 from worker.core.posterior.marginals import BetaMarginal, FiniteMarginal, Marginal, SampledMarginal
-from worker.core.posterior.metrics import AFFINE, RATIOS, Errors, Metric
+from worker.core.posterior.metrics import AFFINE, RATIOS, Errors
 from worker.core.posterior.mixing import distribution_in_doubt, weighed
 from worker.core.posterior.moments import moments
 
@@ -228,7 +228,7 @@ def _sampled(b: Belief, g: int) -> SampledMarginal:
         m.values, *((errors.counts, errors.prior, errors.common) if errors else ()),
     )  # fmt: skip
     weight = moments(b).weight[g] if m.kind in RATIOS else part.mixture
-    key = g, b.population, m.kind, *(array.tobytes() for array in (*arrays, weight))
+    key = g, b.population, m.kind, m.classes, *(array.tobytes() for array in (*arrays, weight))
     distribution = _distributions.get(key)
     if distribution is None:
         # a stream of its own for every group: they are independent
@@ -248,6 +248,6 @@ def _only(b: Belief, g: int, cells: slice) -> Belief:
         np.zeros(cells.stop - cells.start, np.int64), b.size[cells], b.right[cells],
         b.wrong[cells], b.alpha[cells], b.beta[cells], 1, b.population,
         b.mixture if b.mixture.ndim == 1 else b.mixture[g],
-        Metric(m.kind, m.score[cells], m.unit[cells], m.values[cells], pooled=m.pooled),
+        replace(m, score=m.score[cells], unit=m.unit[cells], values=m.values[cells]),
         Errors(errors.counts[cells], errors.prior[cells], errors.common) if errors else None,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from worker.core.posterior.belief import (
     starts,
     unlabelled,
 )
+from worker.core.posterior.class_ratios import drawn_of_classes
 from worker.core.posterior.metrics import RATIOS, Errors
 from worker.core.posterior.rates import draw_rates
 
@@ -42,6 +43,7 @@ def draw(b: Belief, rng: np.random.Generator, n: int) -> Floats:
         return np.concatenate(drawn)
     n_kinds = b.errors.counts.shape[1] if b.errors is not None else 0
     width = b.group.size * (1 + (n_kinds if b.metric.kind == "cost" else 0))
+    width += b.n_groups * n_kinds if b.metric.classes != "one" else 0
     step = max(1, _BLOCK // width)
     blocks = [_drawn(b, rng, min(step, n - at)) for at in range(0, n, step)]
     values = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
@@ -76,11 +78,13 @@ def _drawn(b: Belief, rng: np.random.Generator, n: int) -> Floats:
         errors = _errors(b, rng, right)
         worth = right * b.metric.values[:, 0] + (errors * b.metric.values[:, 1:]).sum(axis=2)
         return _shares(b, worth)
-    return _ratios(b, right)
+    return _ratios(b, rng, right)
 
 
-def _ratios(b: Belief, right: NDArray[Any]) -> Floats:
+def _ratios(b: Belief, rng: np.random.Generator, right: NDArray[Any]) -> Floats:
     """(n, G) recall, precision or F1 once all items are labelled, if so many (n, C) are right."""
+    if b.metric.classes != "one":
+        return drawn_of_classes(b, rng, right)
     is_positive, of_predicted = b.metric.unit == 1, RATIOS[b.metric.kind]
     hits = _sums(b, np.where(is_positive, right, 0))
     misses = _sums(b, np.where(is_positive, 0, b.size - right))
@@ -103,8 +107,8 @@ def draw_ratio(b: Belief, weight: Floats, rng: np.random.Generator) -> Floats:
         (b.alpha + b.right[:, None]).T[component], (b.beta + b.wrong[:, None]).T[component]
     )
     if b.population == "infinite":
-        return _ratios(b, b.size * rates)[:, 0]
-    return _ratios(b, b.right + rng.binomial(unlabelled(b), rates))[:, 0]
+        return _ratios(b, rng, b.size * rates)[:, 0]
+    return _ratios(b, rng, b.right + rng.binomial(unlabelled(b), rates))[:, 0]
 
 
 def _completed(b: Belief, rng: np.random.Generator, n: int) -> NDArray[Any]:

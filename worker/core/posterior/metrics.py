@@ -37,21 +37,24 @@ class Metric:
     recall     of its items that are truly positive, the share that is predicted so
     precision  of its items that are predicted positive, the share that is truly so
     f1         the harmonic mean of both
+               These three of one class, the positive one, or averaged over all classes.
     measure    the mean distance of its items' predictions from what people say of them
     difference the accuracy of one model less that of another, on the same items
 
     score: (C,) mean score of each cell's items, in [0, 1]; bias and ece.
     unit: (C,) whole, ascending within a group: the bin of each cell (ece), whether its items are
-        predicted positive, 0 or 1 (`RATIOS`), or whether the two models agree on them (difference).
+        predicted positive, 0 or 1, or the class that they are predicted as (`RATIOS`), or whether
+        the two models agree on them (difference).
     values: (C, 1 + L) cost of a right answer and of each kind of error (cost).
     common: (G, 3) pseudo-counts of the Dirichlet of what all cells of a group have in common, where
         models disagree: the first is right, the second, neither (difference).
     pooled: the sum over the groups, weighted by their shares of the pool, is what is asked (the
         ECE of a pool whose groups are its bins, and every measure).
     level: of the interval of that sum; the narrowest one for a measure.
+    classes: whose ratio it is: `one` class's, the positive one, or the mean over `all` of them.
 
-    In the ratios an answer is right if it says rightly whether the item is positive: of one that is
-    predicted otherwise, whichever other class it is. In a difference an item is
+    In the ratios of one class an answer is right if it says rightly whether the item is positive:
+    of one that is predicted otherwise, whichever other class it is. In a difference an item is
     right if the first model alone is right; else 0: the second alone is, 1: both or neither.
 
     Source:
@@ -66,6 +69,7 @@ class Metric:
     common: Floats = field(default_factory=_nothing)
     pooled: bool = False
     level: float = 0.95
+    classes: Literal["one", "all"] = "one"
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(MetricKind):
@@ -82,7 +86,7 @@ class Metric:
     @property
     def counts_errors(self) -> bool:
         """Whether the kinds of errors matter, and not only right and wrong."""
-        return self.kind in ("cost", "confusion", "difference")
+        return self.kind in ("cost", "confusion", "difference") or self.classes != "one"
 
 
 ACCURACY = Metric()

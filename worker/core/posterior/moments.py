@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, Cells, cells_of_groups, filled_groups, group_size
 from worker.core.posterior.calibration import calibration_error
+from worker.core.posterior.class_ratios import line_of_classes
 from worker.core.posterior.confusion import confusion
 from worker.core.posterior.differences import differences
 from worker.core.posterior.linear import Costs, line_of, linear, linear_drop
@@ -225,7 +226,8 @@ def _given_components(
     if b.metric.kind == "confusion":
         ones = np.ones_like(part.left)
         return *linear(b, part, cells, ones, None), ones, None
-    worth, costs, offset = line_of(b, part, cells)
+    of_line = line_of if b.metric.classes == "one" else line_of_classes
+    worth, costs, offset = of_line(b, part, cells)
     mean, variance = linear(b, part, cells, worth, costs)
     return mean + offset[:, None], variance, worth, costs
 

@@ -94,15 +94,15 @@ def _estimating(expected: Belief, rng: Rng) -> Floats:
 def _due(expected: Belief, rng: Rng) -> Floats:
     """(C,) how much each cell is due, where labels are to lie as items do.
 
-    Of recall, precision and F1 half of them lie as the expected errors do: where positive items
-    are rare, hardly one of the items that they are among would be labelled.
+    Of one class's recall, precision and F1 half of them lie as the expected errors do: where
+    positive items are rare, hardly one of the items that they are among would be labelled.
 
     Source:
         Cells in turn as by Sainte-Lague. Box & Draper, "A basis for the selection of a response
         surface design" (1959): where a curve may not fit, an even design is near the best.
     """
     size = expected.size
-    if expected.metric.kind in RATIOS:
+    if expected.metric.kind in RATIOS and expected.metric.classes == "one":
         rate = moments(expected).rate
         doubt = size * rate * (1 - rate)
         size = size / size.sum() + doubt / max(doubt.sum(), _LEAST)
