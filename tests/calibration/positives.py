@@ -1,4 +1,4 @@
-"""The plans of recall, precision and F1: of one class, and averaged over all of them."""
+"""The plans of recall, precision and F1: of one class, of each one, and averaged over all."""
 
 from __future__ import annotations
 
@@ -94,22 +94,24 @@ WAYS = (
             ("macro precision", "precision_macro", FOUR),
         )
     ),
-    Way(
-        "macro F1 of sites",
-        {"question": IDENTIFY | {"metric": "f1_macro"}, "pool": _SITES},
-        MADE,
-        has_probabilities=True,
-    ),
-    Way(
-        "estimate macro recall of sites",
-        {"question": ESTIMATE | {"metric": "recall_macro"}, "stop": RMSE, "pool": _SITES},
-        FOUR,
-        has_probabilities=True,
-    ),
-    Way(
-        "compare macro F1 of sites",
-        {"question": _ALL_PAIRS | {"metric": "f1_macro"}, "pool": _SITES},
-        FOUR,
-        has_probabilities=True,
+    *(
+        Way(
+            f"{task}{name}",
+            {"question": asked | {"metric": metric}, "pool": groups} | stop,
+            kinds if task == "" else FOUR,
+            has_probabilities=True,
+        )
+        for name, metric, groups, kinds in (
+            ("macro F1 of sites", "f1_macro", _SITES, MADE),
+            ("macro recall of sites", "recall_macro", _SITES, FOUR),
+            ("macro precision of sites", "precision_macro", _SITES, FOUR),
+            ("recall by class", "recall_by_class", {}, (*MADE, *_REAL)),
+            ("F1 by class", "f1_by_class", {}, (*MADE, *_REAL)),
+        )
+        for task, asked, stop in (
+            ("", IDENTIFY, {}),
+            ("estimate ", ESTIMATE, {"stop": RMSE}),
+            ("compare ", _ALL_PAIRS, {}),
+        )
     ),
 )

@@ -21,7 +21,7 @@ from worker.plan.project_part import OPTIONAL
 Task = Literal["identify", "estimate", "compare", "evaluate"]
 Metric = Literal[
     "accuracy", "bias", "ece", "cost", "confusion", "recall", "precision", "f1",
-    "recall_macro", "precision_macro", "f1_macro",
+    "recall_by_class", "f1_by_class", "recall_macro", "precision_macro", "f1_macro",
 ]  # fmt: skip
 Pairs = tuple[tuple[str, str], ...]
 
@@ -81,8 +81,9 @@ class QuestionPlan(PlanPart):
     """`identify` the extreme groups, `compare` pairs, `estimate` all; `evaluate`: tasks without a
     single truth, see below."""
     metric: Metric = "accuracy"
-    """`accuracy`, `bias`, `ece`, `cost`, `confusion`, `recall`, `precision`, `f1`, and the last
-    three averaged over the classes: `recall_macro` and so on; see below."""
+    """`accuracy`, `bias`, `ece`, `cost`, `confusion`, `recall`, `precision`, `f1`; of each
+    class: `recall_by_class`, `f1_by_class` (its precision is `accuracy`); averaged over the
+    classes: `recall_macro`, `precision_macro`, `f1_macro`; see below."""
     which: Literal["lowest", "highest"] = "lowest"
     """the `lowest` or the `highest` groups. Default: lowest; `bias`, `ece`, `cost`: highest."""
     top: Annotated[Whole, Field(ge=1)] = 1
