@@ -93,17 +93,15 @@ def test_each_class_has_the_value_that_scikit_learn_says_once_all_is_labelled(tm
         assert [row[name] for row in decision["groups"]] == pytest.approx(true, abs=1e-6)
 
 
-def test_the_class_with_the_lowest_recall_is_found_and_said(tmp_path):
-    question = "{task: identify, metric: recall_by_class}"
-    parts = CONFUSED | {"stop": "{mrr: {confidence: 0.8}}"}
-    begun = at_work(tmp_path, N_ITEMS, question=question, strategy="assay", **parts)
+def test_the_class_with_the_lowest_f1_is_found_and_said_from_half_the_labels(tmp_path):
+    question = "{task: identify, metric: f1_by_class}"
+    parts = CONFUSED | {"stop": "{mrr: {confidence: 0.95}}"}
+    begun = at_work(tmp_path, N_ITEMS // 2, question=question, strategy="assay", **parts)
     (decision,) = (json.loads(text) for text in begun.ledger.decisions())
     pool = begun.work.pool
     items = [pool.item(row) for row in range(pool.n_items)]
-    true = by_scikit_learn(begun, "recall", items, average=None)
-    assert f"class with the lowest recall is {pool.classes[int(true.argmin())]}" in str(
-        decision["finding"]
-    )
+    worst = int(by_scikit_learn(begun, "f1", items, average=None).argmin())
+    assert f"“{pool.classes[worst]}” is the class with the lowest F1" in decision["finding"]
 
 
 def test_an_estimate_stops_before_all_is_labelled_and_holds_the_truth(tmp_path):

@@ -43,9 +43,9 @@ class Moments:
     given: (2, G, U) mean and variance of every group's value, given each component.
     between: (G,) the part of the variance that lies between the components.
     own: (G,) the variance if what groups share were known to be the likeliest; all of it if nothing
-        is shared.
-    moved: (G, R) how far the mean moves with each of what groups share. rate_moved: (C, R) likewise
-        the rate.
+        is shared, or there is one group.
+    moved: (G, R) how far the mean moves with each of what groups share; 0 of one group.
+    rate_moved: (C, R) likewise the rate.
     total: mean and variance of the groups' sum, weighted by their shares; if the metric is pooled.
     to_come: (3, G, U) first, second and spread of `posterior.differences`; of others none.
     of_classes: (C, K) `drop` of the variance of each class's ratio, where the groups are classes
@@ -191,8 +191,8 @@ def _work_out(b: Belief, into: Moments, groups: NDArray[np.intp]) -> tuple[float
         into.rate[cells], into.drop[cells] = found.rate, found.drop
         into.to_come[:, groups] = found.first, found.second, found.spread
         return None
-    total = None
-    if b.shared is None:
+    total = own = None
+    if b.shared is None or b.n_groups == 1:  # alone, a group moves with no other
         part = part_of(b, groups, cells)
     else:
         to = likeliest(b.shared.slopes, cells)
@@ -219,7 +219,7 @@ def _work_out(b: Belief, into: Moments, groups: NDArray[np.intp]) -> tuple[float
     expected, between, within = mixed(part.weight, mean, variance)
     into.mean[groups], into.variance[groups] = expected, between + within
     into.between[groups], into.given[:, groups] = between, (mean, variance)
-    into.own[groups] = between + within if b.shared is None else own
+    into.own[groups] = between + within if own is None else own
     into.drop[cells] = np.where(part.left[:, 0] > 0, drop, 0.0)
     return total
 
