@@ -18,6 +18,7 @@ _USELESS = (
     "f one-sided",
 )  # fmt: skip
 _OPINED = (*TOLD, *_USELESS, *REAL_TOLD)
+_OF_JUDGE = ("b one rate", "c calibrated", "d overconfident", "d falling", "f one-sided", *JUDGED)
 _PARENTS = {"groups": ["site", "predicted_class"], "parents": "site"}
 _OF_PARENTS = ("b sites", "b one rate", "d overconfident", "d surest off", "f one-sided")
 
@@ -198,6 +199,24 @@ WAYS = (
         {"question": ESTIMATE, "stop": RMSE},
         MADE[1:] + JUDGED,
         has_verdict=True,
+    ),
+    *(
+        Way(
+            f"judge's {rate.upper()} of {of}",
+            {
+                "question": question | {"metric": f"judge_{rate}"},
+                "stop": stop,
+                "pool": {"groups": by},
+            },
+            _OF_JUDGE,
+            has_verdict=True,
+        )
+        for rate in ("tpr", "tnr")
+        for of, question, stop, by in (
+            ("the pool", ESTIMATE, RMSE, "all_items"),
+            ("sites", IDENTIFY, {}, "site"),
+            ("pairs of sites", {"task": "compare", "compare": "all"}, {}, "site"),
+        )
     ),
     # A prior that is chosen is as right as the scores are, of which the plan warns.
     Way("informative", {"question": IDENTIFY, "prior": {"kind": "informative"}}, ("a model",)),

@@ -40,7 +40,7 @@ class Outcomes:
     share: (C, L) the classifier's probabilities for each kind, summed; None if there are none.
     n_classes: (C, L) how many classes a kind of error stands for; 0: it cannot be in the cell.
     has_entries: the metric must know which class a label is.
-    positive: the class of which it is asked whether an item is of it: what else it is, is neither
+    positive: the class of which it is asked whether an item is of it: which other it is, is neither
         right nor wrong. None if it is asked for the very class.
     said: (T, M) the classes that M models predict, by the code that then stands for the prediction;
         outcomes are those of `worker.core.posterior.views.Layout`. None if there is one model.
@@ -144,8 +144,16 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
     return Outcomes(
         pool.classes, meaning.kind, meaning.n_classes.shape[1], meaning.metric, meaning.share,
         meaning.n_classes, METRICS[asked.metric].has_entries,
-        positive=None if asked.positive is None else pool.classes.index(asked.positive),
+        positive=_positive(plan, pool),
     )  # fmt: skip
+
+
+def _positive(plan: Plan, pool: Pool) -> int | None:
+    """Of `Outcomes`; where a judge is assessed the right choices, against all that are wrong."""
+    if METRICS[plan.question.metric].judge_says is not None:
+        return 0
+    positive = plan.question.positive
+    return None if positive is None else pool.classes.index(positive)
 
 
 def count(

@@ -147,7 +147,7 @@ def pool_text(plan: Plan, pool: Pool) -> str:
         "bins": asked.bins,
         "costs": Path(asked.costs).name if asked.costs else None,
         "cost ratio": asked.cost_ratio,
-        "positive": asked.positive,
+        "positive": asked.positive if plan.annotation.verdict is None else None,
         "tolerance": asked.tolerance or None,
     }
     named = ", ".join(f"{key} {value}" for key, value in of_metric.items() if value is not None)

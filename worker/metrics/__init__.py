@@ -14,6 +14,8 @@ from worker.metrics.of_positives import (
     F1,
     F1_BY_CLASS,
     F1_MACRO,
+    JUDGE_TNR,
+    JUDGE_TPR,
     PRECISION,
     PRECISION_MACRO,
     RECALL,
@@ -27,6 +29,7 @@ METRICS = {
     for metric in (
         ACCURACY, BIAS, ECE, COST, CONFUSION, RECALL, PRECISION, F1,
         RECALL_BY_CLASS, F1_BY_CLASS, RECALL_MACRO, PRECISION_MACRO, F1_MACRO,
+        JUDGE_TPR, JUDGE_TNR,
     )
 }  # fmt: skip
 
@@ -58,6 +61,8 @@ _PASS_RATE = Words(
 
 def words_of_outputs(metric: str) -> Words:
     """The words of a metric where people judge outputs, and scores are those of a judge."""
+    if METRICS[metric].judge_says is not None:
+        return METRICS[metric].words
     of_metric = _PASS_RATE if metric == "accuracy" else METRICS[metric].words
     return replace(of_metric, item="output", right="the output", scored_by="the judge")
 

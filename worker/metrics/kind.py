@@ -82,6 +82,8 @@ class MetricOfPlan:
     needs_scores: it holds scores against labels.
     of_true_classes: it asks for more of a label than right or wrong.
     has_entries: it needs to know which class a label is.
+    judge_says: of outputs that people judge: it is the recall of what the judge says, and of which
+        of both. None if it is of what is assessed.
     groups: by what groups may be made; see `worker.plan.fitting`.
     range: the values that it can have; None if there is no end. is_share: of a group's items.
     is_summed: the whole pool's value is the groups' mean, weighted by their shares.
@@ -103,6 +105,7 @@ class MetricOfPlan:
     needs_scores: bool = False
     of_true_classes: bool = False
     has_entries: bool = False
+    judge_says: Literal["right", "wrong"] | None = None
     groups: Literal["any", "predicted_class", "attribute"] = "any"
     range: tuple[float, float] | None = (0.0, 1.0)
     is_share: bool = False

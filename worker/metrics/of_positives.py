@@ -1,6 +1,13 @@
-"""Recall, precision and F1: of one class, the positive one; of each class; averaged over all."""
+"""Recall, precision and F1: of one class, the positive one; of each class; averaged over all.
+
+And of a judge of outputs, who predicts what people will say: its true positive rate is the recall
+of its "right", its true negative rate that of its "wrong".
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
 
 from worker.core.posterior.metrics import Metric, RatioKind
 from worker.metrics.kind import Asked, Cells, Meaning, MetricOfPlan, by_true_class, right_or_wrong
@@ -99,3 +106,24 @@ PRECISION_MACRO = _averaged(PRECISION, "precision")
 F1_MACRO = _averaged(F1, "f1")
 RECALL_BY_CLASS = _of_each(RECALL, "recall")
 F1_BY_CLASS = _of_each(F1, "f1")
+
+
+def _of_judge(name: str, short: str, says: Literal["right", "wrong"], meaning: str) -> MetricOfPlan:
+    term = f"{short} of the judge"
+    like = _of_positives("recall", term, f"{short}s of the judge", meaning)
+    words = replace(like.words, item="output", right="the judge", scored_by="the judge")
+    return replace(
+        like, name=name, words=words, mistakes=lambda asked: [], needs_scores=True, judge_says=says
+    )
+
+
+JUDGE_TPR = _of_judge(
+    "judge_tpr", "TPR", "right",
+    "Of the outputs that people call right, the share that the judge does, too: its score is at "
+    "least a half. The true positive rate, or sensitivity.",
+)  # fmt: skip
+JUDGE_TNR = _of_judge(
+    "judge_tnr", "TNR", "wrong",
+    "Of the outputs that people call wrong, the share that the judge does, too: its score is below "
+    "a half. The true negative rate, or specificity.",
+)  # fmt: skip

@@ -16,6 +16,11 @@ def mistakes_of_verdict(
     models: Sequence[ModelPlan] | None,
 ) -> list[tuple[str, str]]:
     """Return the key and a sentence for everything that outputs which are judged do not go with."""
+    metric = METRICS[question.metric]
+    if verdict is None and metric.judge_says is not None:
+        text = f"came {metric.name}, which is of a judge of outputs; say what people call right by"
+        cure = "`annotation: {verdict: ...}`; of a class that is predicted use recall"
+        return [("question.metric", f"{text} {cure}")]
     if verdict is None:
         text = "came no predicted, expected either `probabilities`, or `predicted` and `score`"
         text += "; of outputs that a person judges, `annotation: {verdict: ...}`"
@@ -45,13 +50,28 @@ def mistakes_of_verdict(
     if question.task == "evaluate":
         text = "came evaluate, which compares class probabilities with votes; outputs that are"
         found.append(("question.task", f"{text} judged have identify, compare and estimate"))
-    metric = METRICS[question.metric]
-    if metric.of_true_classes or metric.groups != "any":
+    if metric.judge_says is not None:
+        found += _mistakes_of_judge(verdict, question, pool)
+    elif metric.of_true_classes or metric.groups != "any":
         text = f"came {metric.name}, which asks for true classes; outputs that are judged have"
-        found.append(("question.metric", f"{text} accuracy (their pass rate), bias and ece"))
+        cure = "accuracy (their pass rate), bias, ece, judge_tpr and judge_tnr"
+        found.append(("question.metric", f"{text} {cure}"))
     for at, opinion in enumerate(pool.opinions or ()):
         if opinion.kind in ("predicted", "probabilities"):
             text = f"came {opinion.name}, which gives a class, but outputs have none; a judge's"
             cure = "probability that the output is right is `right: COLUMN`"
             found.append((f"pool.opinions.{at}", f"{text} {cure}"))
+    return found
+
+
+def _mistakes_of_judge(
+    verdict: VerdictPlan, question: QuestionPlan, pool: PoolPlan
+) -> list[tuple[str, str]]:
+    found = []
+    if question.positive not in (verdict.right[0], verdict.wrong[0]):
+        text = f"came {question.positive} beside {question.metric}, which says itself what is to be"
+        found.append(("question.positive", f"{text} found; leave it out"))
+    if any(factor.is_score_bin for factor in pool.factors):
+        text = f"came {pool.groups}, but the judge says the same of all outputs of a score bin"
+        found.append(("pool.groups", f"{text}; group by columns, or leave it out"))
     return found

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from worker.metrics import METRICS
 from worker.plan.fields import Mistakes, Name, PlanPart
 
 Choices = Annotated[tuple[Name, ...], Field(min_length=1)]
@@ -47,7 +48,10 @@ class VerdictPlan(PlanPart):
 
 
 def with_verdict(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a plan with the pool's classes filled in, where outputs are judged."""
+    """Return the values of a plan in which outputs are judged with what follows filled in.
+
+    That are the pool's classes, and what is positive where the judge is asked about.
+    """
     annotation, pool = values.get("annotation"), values.get("pool")
     verdict = annotation.get("verdict") if isinstance(annotation, Mapping) else None
     if not isinstance(verdict, Mapping) or not isinstance(pool, Mapping):
@@ -56,4 +60,10 @@ def with_verdict(values: dict[str, Any]) -> dict[str, Any]:
     wrong: Any = verdict.get("wrong")
     if not all(isinstance(names, list | tuple) and names for names in (right, wrong)):
         return values
-    return values | {"pool": {"classes": [right[0], *wrong]} | dict(pool)}
+    filled = values | {"pool": {"classes": [right[0], *wrong]} | dict(pool)}
+    question = values.get("question")
+    metric = METRICS.get(str(question.get("metric"))) if isinstance(question, Mapping) else None
+    if isinstance(question, Mapping) and metric is not None and metric.judge_says is not None:
+        positive = right[0] if metric.judge_says == "right" else wrong[0]
+        filled["question"] = {"positive": positive} | dict(question)
+    return filled

@@ -26,6 +26,7 @@ from worker.pool.groups import (
     positive_class,
     unit_codes,
 )
+from worker.pool.judged import of_judge
 from worker.pool.known import known_labels, places_after_known, read_known, set_apart
 from worker.pool.labels import Labels
 from worker.pool.means import (
@@ -114,7 +115,9 @@ def compile_pool(
             predictions = replace(predictions, classes=said.classes, predicted=several.code)
         else:
             check_shown(plan, (predictions,), opinions, files)
-        if plan.question.positive is not None:
+        if METRICS[plan.question.metric].judge_says is not None:
+            predictions, opinions = of_judge(predictions, opinions)
+        elif plan.question.positive is not None:
             positive = positive_class(plan.question.positive, predictions.classes)
             score = scores_of_positive(plan.pool, predictions, positive)
             predictions = replace(predictions, score=score)

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from worker.errors import PlanError
+from worker.metrics import METRICS
 from worker.nearest import listed, nearest_first
 from worker.plan import Plan
 from worker.pool.file import Pool
@@ -74,6 +75,14 @@ def _check_positive(metric: str, positive: str, pool: Pool) -> None:
     predicted = np.bincount(
         pool.cell_group, np.where(pool.cell_unit == 1, pool.cell_size, 0), len(pool.group_names)
     )
+    if not predicted.any() and (says := METRICS[metric].judge_says) is not None:
+        score = "below a half" if says == "right" else "a half or more"
+        raise PlanError(
+            [
+                f"question.metric: the judge calls no output {says} (its score is {score} of all), "
+                "so this is 0 without a label; ask for its bias, which tells how far it is off"
+            ]
+        )
     if not predicted.any():
         raise PlanError(
             [

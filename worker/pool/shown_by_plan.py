@@ -10,6 +10,7 @@ from worker.plan import Plan
 from worker.pool.class_names import class_names
 from worker.pool.files_finding import Found, Shown
 from worker.pool.groups import group_codes
+from worker.pool.judged import says_right
 from worker.pool.opinions_reading import Opinion
 from worker.pool.ordering import taken
 from worker.pool.predictions import Predictions, probability_pieces
@@ -40,7 +41,7 @@ def check_shown(
         for of, one in zip(names, predictions, strict=True)
     ]
     if (verdict := plan.annotation.verdict) is not None:
-        judged = (first.score > 0.5).astype(np.int8)
+        judged = says_right(first.score).astype(np.int8)
         told = [Told("a right choice", verdict.choices, first.predicted)]
         told += [Told("what the judge says", ("no", "yes"), judged)] if pool.has_scores else []
     kinds = {factor.kind for factor in pool.factors}

@@ -17,6 +17,7 @@ from worker.errors import AssayError
 from worker.files import write_whole
 from worker.findings.evidence import tells_overall
 from worker.findings.wording import headline
+from worker.metrics import METRICS
 from worker.report.contents import Interval
 from worker.report.contents_comparison import VERSION, Comparison, Difference, Side, as_json
 from worker.report.templating import template
@@ -114,7 +115,8 @@ def write_comparison(comparison: Comparison, folder: Path, stem: str) -> Path:
 def _asked(work: Assessment) -> str:
     question = work.plan.question
     asked = work.plan.metric
-    return f"{asked} of {question.positive}" if question.positive else asked
+    is_of_class = question.positive is not None and METRICS[asked].judge_says is None
+    return f"{asked} of {question.positive}" if is_of_class else asked
 
 
 def _side(work: Assessment, header: Header, ledger: Ledger) -> tuple[Side, Belief]:

@@ -14,6 +14,7 @@ from worker.core.posterior.belief import Belief, group_size
 from worker.core.posterior.drawing import N_DRAWS, draw
 from worker.core.posterior.group_kinds import draw_group_kinds
 from worker.core.posterior.metrics import Metric
+from worker.metrics import METRICS
 from worker.metrics.kind import whatever_predicted
 from worker.report.contents_people import Failure
 
@@ -22,12 +23,13 @@ Floats = NDArray[np.float64]
 
 
 def failures_of(work: Assessment, tally: Mapping[str, int]) -> tuple[Failure, ...]:
-    """A row for each wrong choice; none without a verdict, and where an assessment is continued.
+    """A row for each wrong choice; none without a verdict, of a judge, and where continued.
 
     From the belief of the assessment with the kinds of errors counted, as in a confusion matrix. Of
     a kind that was never seen the interval begins at 0.
     """
-    if work.plan.annotation.verdict is None or work.pool.since is not None:
+    asked_of_judge = METRICS[work.plan.question.metric].judge_says is not None
+    if work.plan.annotation.verdict is None or asked_of_judge or work.pool.since is not None:
         return ()
     n_kinds = len(work.pool.classes) - 1
     of_label = np.append(np.arange(n_kinds + 1) - 1, 0)

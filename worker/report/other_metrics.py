@@ -1,4 +1,4 @@
-"""What a file of labels tells besides what is asked: accuracy, bias and calibration error.
+"""What a file of labels tells besides what is asked: accuracy, bias, calibration, a judge's rates.
 
 Each is asked of a plan of its own, as an estimate, so that its numbers are those that such a plan
 publishes.
@@ -17,7 +17,7 @@ from worker.assessment import Assessment, assess
 from worker.core.posterior.belief import Belief
 from worker.errors import PlanError
 from worker.findings.evidence import groups, overall
-from worker.metrics import WORDS
+from worker.metrics import WORDS, words_of_outputs
 from worker.plan import Plan, load_plan
 from worker.plan.annotation_part import AnnotationPlan
 from worker.pool import Pool, compile_pool
@@ -27,9 +27,16 @@ from worker.report.contents_labels import OtherMetric
 from worker.report.reliability import reliability
 from worker.store.tally import read_tally_key
 
-_OF_GROUPS = ("accuracy", "bias", "ece")
 _MOST_CLASSES = 30  # in a confusion matrix that nobody asked for: of more a picture shows a part
-_BINS: Mapping[str, Any] = {"groups": "score_bin(10)", "parents": None}
+_WHOLE: dict[str, Any] = {"groups": "all_items", "parents": None}
+# Metrics, and by what groups the whole pool's value is asked for, where not by the plan's own.
+_OF_WHOLE: Mapping[str, Mapping[str, Any] | None] = {
+    "accuracy": None,
+    "bias": None,
+    "ece": _WHOLE | {"groups": "score_bin(10)"},
+    "judge_tpr": _WHOLE,
+    "judge_tnr": _WHOLE,
+}
 
 
 def labels_alone(plan: Plan) -> Plan:
@@ -38,7 +45,7 @@ def labels_alone(plan: Plan) -> Plan:
         update={
             "pool": plan.pool.model_copy(update={"data": {}}),
             "stop": plan.stop.model_copy(update={"looks": 1, "budget": None}),
-            "annotation": AnnotationPlan(),
+            "annotation": AnnotationPlan(verdict=plan.annotation.verdict),
         }
     )
 
@@ -75,7 +82,8 @@ def with_other_metrics(report: Report, path: Path, labels: Labels, pools: Path) 
     level = {} if plan.question.level is None else {"level": plan.question.level}
     found, curve, matrix = [], report.reliability, report.confusion
     whole_is_known = report.labels == report.pool_items and report.models is None
-    for metric in _OF_GROUPS:
+    is_judged = plan.annotation.verdict is not None
+    for metric, by in _OF_WHOLE.items():
         if metric == "ece" and any(factor.is_score_bin for factor in plan.pool.factors):
             of_groups: tuple[Interval | None, ...] = ()
         else:
@@ -87,10 +95,11 @@ def with_other_metrics(report: Report, path: Path, labels: Labels, pools: Path) 
                 curve = reliability(one.work, one.belief, {}, [])
             if metric == "accuracy" and matrix is None and whole_is_known:
                 matrix = confusion_counted(one.work.pool)
-        if metric == "ece":
-            one = _estimate(path, labels, pools, {"metric": metric}, _BINS)
+        if by is not None:
+            one = _estimate(path, labels, pools, {"metric": metric}, by)
         whole = None if one is None else one.whole
-        found.append(OtherMetric(metric, WORDS[metric].name, whole, of_groups))
+        words = words_of_outputs(metric) if is_judged else WORDS[metric]
+        found.append(OtherMetric(metric, words.name, whole, of_groups))
     assert report.source is not None, "asked of reports from labels"
     asked = next((one.overall for one in found if one.metric == report.metric), None)
     return replace(

@@ -87,6 +87,14 @@ def continue_with(plan: Plan, pool: Pool, earlier: Earlier) -> Pool:
             f"already, and with those of {work.plan.assessment} none could say which is which; "
             "leave `since` out, or the labels of the project."
         )
+    of_judge = [METRICS[one.question.metric].judge_says is not None for one in (work.plan, plan)]
+    if of_judge[0] != of_judge[1]:
+        whose = ["outputs", "the judge"] if of_judge[1] else ["the judge", "outputs"]
+        raise NotContinuable(
+            f"since: {work.plan.assessment} asked about {whose[0]}, this plan asks about "
+            f"{whose[1]}, whose labels lie in other cells; continue one with the same "
+            "`question.metric`, or leave `since` out."
+        )
     if not work.pool.has_scores and needs_scores(pool, plan.question.positive):
         cure = "write `strata: 1` under `pool`, or " if plan.pool.strata > 1 else ""
         raise NotContinuable(
