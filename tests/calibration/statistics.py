@@ -11,6 +11,7 @@ import numpy as np
 from tests.calibration.made import Floats, Ints, Truth
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
+from worker.metrics import METRICS
 from worker.report.contents import Interval, Reliability
 from worker.report.failures import failures_of
 from worker.report.families import families
@@ -69,7 +70,8 @@ def of_report(seen: Revealed) -> dict[str, Held]:
             parts = [curve[key] for curve in curves for key in of if key in curve]
             if parts:
                 found[name] = Held(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-    if work.plan.annotation.verdict is not None and seen.truth is not None:
+    of_judge = METRICS[work.plan.question.metric].judge_says is not None
+    if work.plan.annotation.verdict is not None and seen.truth is not None and not of_judge:
         found["failure kind"] = _of_failures(seen, seen.truth.label)
     if apart is not None and seen.truth is not None and seen.truth.new is not None:
         assert seen.truth.sd is not None, "sites are drawn together"

@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from tests.fakes import FakeDesk
-from tests.worker.answers import SCHEMA, WRONG, plan_of, write_outputs
+from tests.worker.answers import RIGHT, SCHEMA, WRONG, plan_of, write_outputs
 from tests.worker.simulate.simulated_pool import header_of
 from worker.assessment import Assessment, assess
 from worker.pool import compile_pool
 from worker.pool.truth import read_truth
 from worker.report.failures import failures_of
 from worker.report.gathering import gather
+from worker.setup.earlier import Earlier, items_in_rows
+from worker.setup.since import continue_with
 from worker.store import MemoryLedger
 from worker.store.tally import tally_key
 from worker.turn.loop import advance
@@ -50,6 +52,32 @@ def test_a_kind_that_was_never_seen_may_be_frequent_or_not_be_at_all(work: Asses
     assert unsafe.labelled == 0
     assert unsafe.low == 0 < unsafe.mean < unsafe.high
     assert unsafe.mean < wrong.mean < 1
+
+
+def test_next_month_its_own_labels_tell_the_kinds_which_may_be_others(tmp_path: Path) -> None:
+    """The month before had a kind that there is no more."""
+    choices = {"right": RIGHT, "wrong": [*WRONG, "Rude"]}
+    told = write_outputs(tmp_path / "before")
+    then = plan_of(tmp_path / "before", assessment="before", annotation={"verdict": choices})
+    before = assess(then, compile_pool(then, tmp_path / "pools"))
+    said = [told[before.pool.item(row).item_id] for row in range(400)]
+    labels = ["Correct" if one in RIGHT else one.replace("Unsafe", "Rude") for one in said]
+    tally = _tally(before, range(400), [before.pool.classes.index(label) for label in labels])
+    items = items_in_rows(before, [*range(400)], labels)
+
+    write_outputs(tmp_path / "now", seed=2)
+    plan = plan_of(tmp_path / "now")
+    pool = compile_pool(plan, tmp_path / "pools")
+    work = assess(plan, continue_with(plan, pool, Earlier(before, tally, items, "stopped", "")))
+    at_first = failures_of(work, {})
+    assert [(one.name, one.labelled, one.low) for one in at_first] == [(k, 0, 0) for k in WRONG]
+    wrong = sum(label != "Correct" for label in labels) / 400
+    assert sum(one.mean for one in at_first) == pytest.approx(wrong, abs=0.05)
+    truth = read_truth(work.plan, work.pool, "human").tolist()
+    for k, one in enumerate(failures_of(work, _tally(work, range(400), truth)), start=1):
+        share = truth.count(k) / 400
+        assert one.labelled == truth.count(k)
+        assert (one.mean, one.low, one.high) == pytest.approx((share, share, share), abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,16 @@ def write_outputs(folder: Path, n: int = 400, seed: int = 1) -> dict[str, str]:
     return truth
 
 
+def rates_of_judge(folder: Path, truth: dict[str, str], topic: str = "") -> dict[str, float]:
+    """TPR and TNR of the judge by their metrics, item by item; of one topic, or of all."""
+    lines = (folder / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if not topic or row["topic"] == topic]
+    said = [(row["judge_p"] >= 0.5, truth[row["item_id"]] in RIGHT) for row in rows]
+    right = [judge for judge, person in said if person]
+    wrong = [judge for judge, person in said if not person]
+    return {"judge_tpr": sum(right) / len(right), "judge_tnr": 1 - sum(wrong) / len(wrong)}
+
+
 def values_of(**parts: Any) -> dict[str, Any]:
     """A plan about these outputs as plain values; parts replace keys of its parts."""
     plan: dict[str, Any] = {

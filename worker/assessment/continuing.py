@@ -55,7 +55,8 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     Args:
         early: (C, 1 + L) outcomes that the fit may see, beside all earlier ones.
     """
-    key = pool.hash, plan.prior.kind, plan.prior.strength, plan.question.metric, early.tobytes()
+    asked = plan.question.metric, meaning.n_kinds
+    key = pool.hash, plan.prior.kind, plan.prior.strength, asked, early.tobytes()
     found: Belief | None = _fits.get(key)
     if found is None:
         before = history(pool, meaning)

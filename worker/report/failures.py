@@ -23,13 +23,14 @@ Floats = NDArray[np.float64]
 
 
 def failures_of(work: Assessment, tally: Mapping[str, int]) -> tuple[Failure, ...]:
-    """A row for each wrong choice; none without a verdict, of a judge, and where continued.
+    """A row for each wrong choice; none without a verdict, and of a judge.
 
     From the belief of the assessment with the kinds of errors counted, as in a confusion matrix. Of
-    a kind that was never seen the interval begins at 0.
+    a kind that was never seen the interval begins at 0. Where an assessment is continued, earlier
+    labels tell how many outputs are wrong, as far as they still do, and not of which kind.
     """
     asked_of_judge = METRICS[work.plan.question.metric].judge_says is not None
-    if work.plan.annotation.verdict is None or asked_of_judge or work.pool.since is not None:
+    if work.plan.annotation.verdict is None or asked_of_judge:
         return ()
     n_kinds = len(work.pool.classes) - 1
     of_label = np.append(np.arange(n_kinds + 1) - 1, 0)
@@ -40,7 +41,8 @@ def failures_of(work: Assessment, tally: Mapping[str, int]) -> tuple[Failure, ..
         metric=Metric("confusion"),
         share=np.ones((work.pool.n_cells, n_kinds)),
         n_classes=np.ones((work.pool.n_cells, n_kinds), dtype=np.int64),
-        has_entries=True,
+        # an earlier assessment may have had kinds of failure that this one has not
+        has_entries=work.pool.since is None,
     )
     belief = kind_of(work.plan, work.pool, meaning).believe(tally, work.plan.seed)
     variants = belief.variants or (belief,)

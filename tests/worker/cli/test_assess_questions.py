@@ -8,8 +8,10 @@ import pytest
 
 from tests.bench.assess import known_posteriors
 from tests.bench.paper.data import folder
+from tests.worker.answers import rates_of_judge, values_of, write_outputs
 from tests.worker.cli.assessed import report_of, some_labels
 from tests.worker.cli.commands import failed
+from tests.worker.plan.plans import load
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS, write_plan
 
 METRICS = [
@@ -95,3 +97,19 @@ def test_one_file_of_labels_tells_of_several_models(assay, tmp_path, question, s
             assert row["mean"] == pytest.approx(right[row["group"]], abs=1e-6)
     assert sample["labels"] == 90
     assert "say --labels-are random if they were drawn at random" in failed(part)
+
+
+def test_of_outputs_the_judges_rates_and_the_kinds_of_failure_are_told(assay, tmp_path):
+    truth = write_outputs(tmp_path)
+    load(tmp_path, values_of())
+    done = assay("assess", tmp_path / "plan.yaml", "--labels", "human", "--json")
+    report = report_of(done)
+    found = {one["metric"]: one for one in report["source"]["metrics"]}
+    for metric in ("judge_tpr", "judge_tnr"):
+        exact = pytest.approx(rates_of_judge(tmp_path, truth)[metric], abs=1e-6)
+        assert found[metric]["overall"] == {"mean": exact, "low": exact, "high": exact}
+        for group, told in zip(report["groups"], found[metric]["groups"], strict=True):
+            own = rates_of_judge(tmp_path, truth, group["name"])[metric]
+            assert told["mean"] == pytest.approx(own, abs=1e-6)
+    assert found["accuracy"]["name"] == "pass rate"
+    assert [kind["name"] for kind in report["failures"]] == ["Wrong", "Unsafe"]

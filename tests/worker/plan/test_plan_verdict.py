@@ -43,6 +43,9 @@ def test_all_outputs_are_one_group_where_none_is_named(tmp_path: Path) -> None:
         ({"pool": {"data": {"a": "judge_p"}}}, "the column judge_p holds the score, which"),
         ({"pool": {"opinions": [{"name": "o", "predicted": "q"}]}}, "is `right: COLUMN`"),
         ({"question": {"metric": "f1", "positive": "Wrong"}}, "came f1, which asks for true"),
+        ({"question": {"metric": "judge_tpr", "positive": "Unsafe"}}, "came Unsafe beside"),
+        ({"question": {"metric": "judge_tnr"}, "pool": {"groups": "score_bin(5)"}}, "says the sam"),
+        ({"question": {"metric": "judge_tpr"}, "pool": {"score": None}}, "came judge_tpr, which"),
         ({"annotation": {"verdict": {"right": ["Yes"], "wrong": ["Yes"]}}}, "`right` has too"),
         ({"annotation": {"verdict": {"right": ["A", "A"], "wrong": ["B"]}}}, "stands there twice"),
         ({"annotation": {"verdict": {"right": ["A"], "wrong": []}}}, "verdict.wrong"),
@@ -60,3 +63,10 @@ def test_classes_alone_are_no_prediction(tmp_path: Path) -> None:
     (found,) = mistakes(tmp_path, plan)
     assert "pool: came no predicted, expected either" in found
     assert "annotation: {verdict: ...}" in found
+
+
+def test_only_outputs_have_a_judge(tmp_path: Path) -> None:
+    question = {"task": "estimate", "metric": "judge_tpr"}
+    (found,) = mistakes(tmp_path, plan_with(SMALLEST, question=question))
+    assert "question.metric: came judge_tpr, which is of a judge of outputs" in found
+    assert "use recall" in found
