@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import secrets
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import httpx
 import pytest
+import yaml
 
 from connector.local import LabelStudioServer, free_port
 from connector.schema import write_config
 from tests.commands import Said
 from tests.live.pools import GROUPS, SignUp, Trial, insects, project_of
 from tests.live.service import Service, eventually
+from tests.worker.answers import values_of, write_outputs
 
 pytestmark = pytest.mark.live
 
@@ -224,3 +228,58 @@ def test_what_failed_once_can_be_started_when_it_is_mended(
     assert listed == [project]
     kept = running.run("export", trial.assessment)
     assert json.loads(kept.out)["header"]["project"] == project
+
+
+def with_outputs(folder: Path, n: int = 8, **parts: Any) -> Trial:
+    """Outputs that a person judges, under a name of their own."""
+    assessment = f"answers-{secrets.token_hex(4)}"
+    truth = write_outputs(folder / assessment, n)
+    plan = folder / assessment / "plan.yaml"
+    plan.write_text(yaml.safe_dump(values_of(assessment=assessment, **parts)), encoding="utf-8")
+    return Trial(assessment, plan, "verdict", "question", truth, {})
+
+
+def test_a_verdict_that_the_project_does_not_offer_is_named(
+    running: Service, label_studio: LabelStudioServer, tmp_path: Path
+) -> None:
+    project = make_project(label_studio, ("Correct", "Acceptable", "Wrong", "Rude"))
+    trial = with_project(with_outputs(tmp_path), project)
+
+    for said in fails(running, "start", str(trial.plan)):
+        lacking = "lacks Unsafe and offers Rude, which the pool does not know"
+        assert_is_one_sentence(said, lacking, "as `annotation.verdict`")
+    assert trial.assessment not in running.context.ids()
+
+
+def test_a_verdict_that_is_right_and_wrong_is_refused(running: Service, tmp_path: Path) -> None:
+    verdict = {"right": ["Correct", "Odd"], "wrong": ["Wrong", "Odd"]}
+    trial = with_outputs(tmp_path, annotation={"verdict": verdict})
+
+    for said in fails(running, "start", str(trial.plan)):
+        told = "annotation.verdict.wrong: came Odd, which `right` has too"
+        assert_is_one_sentence(said, told, "take it out of the other list")
+    assert trial.assessment not in running.context.ids()
+
+
+def test_an_output_of_a_megabyte_is_refused_and_one_that_can_be_read_is_shown_whole(
+    running: Service, label_studio: LabelStudioServer, annotator: SignUp, tmp_path: Path
+) -> None:
+    trial = with_outputs(tmp_path, n=4)
+    outputs = trial.plan.with_name("answers.jsonl")
+    rows = [json.loads(line) for line in outputs.read_text(encoding="utf-8").splitlines()]
+    rows[2]["output"] = "word " * 200_000
+    outputs.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    for command in ("check", "start"):
+        for said in fails(running, command, str(trial.plan)):
+            told = "the text (column output) has more than 500,000 bytes"
+            assert_is_one_sentence(said, told, "cut it to what people need to judge", "row 3")
+    assert trial.assessment not in running.context.ids()
+
+    for row in rows:
+        row["output"] = "word " * 99_000
+    outputs.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    project = running.begin(trial.plan)
+    task = trial.answer(annotator(), project)
+    assert task["data"]["answer"] == "word " * 99_000
+    eventually(lambda: running.labels(trial.assessment) == 1)
