@@ -121,7 +121,8 @@ def begun(folder: Path) -> Iterator[tuple[str, Begun]]:
         yield name, _models(folder / name.replace(" ", "-"), where)
     yield "best model", _models(folder / "best-model", None, of="models")
     yield "continued", _continued(folder)
-    yield "verdicts", _verdicts(folder / "verdicts")
+    yield "verdicts", _verdicts(folder / "verdicts", "identify", {"mrr": {"confidence": 0.9999}})
+    yield "all verdicts", _verdicts(folder / "all-verdicts", "estimate", {"rmse": 0.0001})
     voted = crowd(
         folder / "crowd", "{rule: dawid-skene, per_item: 3, gold: {items: gold.csv}}", n_items=30
     )
@@ -147,9 +148,9 @@ def _models(folder: Path, where: str | None, **asked: str) -> AtWork:
     return one
 
 
-def _verdicts(folder: Path) -> AtWork:
+def _verdicts(folder: Path, task: str, stop: dict[str, Any]) -> AtWork:
     truth = write_outputs(folder)
-    plan = plan_of_outputs(folder, stop={"mrr": {"confidence": 0.9999}})
+    plan = plan_of_outputs(folder, question={"task": task}, stop=stop)
     work = assess(plan, compile_pool(plan, folder / "pools"))
     ledger, header = MemoryLedger(plan.assessment), header_of(plan, work.pool)
     ledger.begin(header)

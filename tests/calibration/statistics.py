@@ -15,6 +15,7 @@ from worker.metrics import METRICS
 from worker.report.contents import Interval, Reliability
 from worker.report.failures import failures_of
 from worker.report.families import families
+from worker.report.judge import judge_of
 from worker.report.reliability import reliability
 from worker.simulate.against_truth import STATISTICS, Held
 from worker.store.records import Record
@@ -23,7 +24,7 @@ from worker.store.tally import tally_key
 NAMES = frozenset({
     *STATISTICS, "claim", "forecast", "reliability bin", "reliability curve", "ECE over bins",
     "ECE over the curve", "parent's reliability bin", "parent's ECE",
-    "sd between parents", "further parent", "failure kind",
+    "sd between parents", "further parent", "failure kind", "judge's rate",
 })  # fmt: skip
 _ROUNDED = 1.5e-6
 _LEVEL = 0.95
@@ -73,6 +74,10 @@ def of_report(seen: Revealed) -> dict[str, Held]:
     of_judge = METRICS[work.plan.question.metric].judge_says is not None
     if work.plan.annotation.verdict is not None and seen.truth is not None and not of_judge:
         found["failure kind"] = _of_failures(seen, seen.truth.label)
+    told, true = (judge_of(work, seen.belief, *of) for of in (some, every))
+    if told:
+        pairs = zip(told, true, strict=True)
+        found["judge's rate"] = _held([(Interval(a.mean, a.low, a.high), b.mean) for a, b in pairs])
     if apart is not None and seen.truth is not None and seen.truth.new is not None:
         assert seen.truth.sd is not None, "sites are drawn together"
         found["sd between parents"] = _held([(apart.sd, seen.truth.sd)])

@@ -64,6 +64,8 @@ PUBLISHED: tuple[Published, ...] = (
         "report", "confusion.{mean,low,high}[][]", "confusion entry"),
     _of("how frequent a kind of failure is in the whole pool", "interval",
         "report", "failures[].{mean,low,high}", "failure kind"),
+    _of("how many of the outputs that people call right, or wrong, the judge calls so", "interval",
+        "report", "judge[].{mean,low,high}", "judge's rate"),
     _of("how the groups of a pair stand to one another", "probability",
         "decision report", "pairs[].{below,within,above}", "pair region"),
     _of("how sure the finding is; of several pairs, that of the least certain one", "probability",

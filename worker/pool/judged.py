@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from worker.pool.opinions_reading import Opinion
 from worker.pool.predictions import Predictions
 
+SAYS_RIGHT = 0.5  # a score of so much, or more, calls an output right
+
 
 def says_right(score: NDArray[np.floating]) -> NDArray[np.bool_]:
     """(n,) whether a judge with these scores calls the outputs right."""
-    return score >= 0.5
+    return score >= SAYS_RIGHT
 
 
 def of_judge(

@@ -18,6 +18,7 @@ from worker.report.contents_people import (
     Confusions,
     Disputed,
     Failure,
+    JudgeRate,
     Rejected,
 )
 from worker.report.contents_progress import Changes, Forecast, Point
@@ -223,6 +224,7 @@ class Report:
     disputed: tuple[Disputed, ...] = ()  # at most 20, the most disputed first
     confusions: Confusions | None = None
     failures: tuple[Failure, ...] = ()  # where people judge outputs: each wrong choice
+    judge: tuple[JudgeRate, ...] = ()  # of outputs: the judge's TPR and TNR
     r_hat: float | None = None  # of the draws of the items' classes, where they are inferred
     evaluation: PredictorExperiment | None = None  # of the task evaluate
     evaluation_text: tuple[str, ...] = ()  # what is confused with what

@@ -126,3 +126,13 @@ class Failure:
     mean: float
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRate:
+    """Of outputs that people call right (TPR), or wrong (TNR), the share that the judge does."""
+
+    name: str
+    mean: float
+    low: float
+    high: float

@@ -28,6 +28,7 @@ from worker.report.contents_progress import Forecast
 from worker.report.failures import failures_of
 from worker.report.families import families
 from worker.report.groups import boundary_of, confusion_of, groups_of, pair_of
+from worker.report.judge import judge_of
 from worker.report.people import annotators, called, items, label_times, rejected
 from worker.report.progress import changes, forecast, progress
 from worker.report.reliability import reliability
@@ -140,6 +141,7 @@ def gather(
         disputed=disputed(work, records, votes),
         confusions=confusions(work, names_of, votes),
         failures=failures_of(work, state.tally),
+        judge=judge_of(work, belief, state.tally, records),
         r_hat=None if votes is None or votes.crowd is None else round(votes.crowd.r_hat, 3),
         evaluation=far,
         evaluation_text=in_words,

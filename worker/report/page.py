@@ -141,6 +141,7 @@ def _tables(report: Report) -> dict[str, tables.Table]:
         "pairs": tables.pairs_table(report),
         "confusion": tables.confusion_table(report),
         "failures": tables_people.failures_table(report),
+        "judge": tables_people.judge_table(report),
         "annotators": tables_people.people_table(report),
         "quality": tables_people.quality_table(report),
         "disputed": tables_people.disputed_table(report),

@@ -125,3 +125,16 @@ def failures_table(report: Report) -> Table:
     found = report.failures
     rows = [(n,) for n in sorted(range(len(found)), key=lambda n: -found[n].mean)]
     return Table("failures", "Kinds of failure, as shares of all outputs", columns, rows)
+
+
+def judge_table(report: Report) -> Table:
+    """TPR and TNR of the judge."""
+    columns = (
+        Column("Rate", "judge.{0}.name", "text"),
+        Column("Share", "judge.{0}.mean", "share"),
+        Column("95% from", "judge.{0}.low", "share"),
+        Column("95% to", "judge.{0}.high", "share"),
+    )
+    return Table(
+        "judge", "TPR and TNR of the judge", columns, [(n,) for n in range(len(report.judge))]
+    )
