@@ -6,10 +6,12 @@ import csv
 from pathlib import Path
 
 import pytest
+import yaml
 
 from connector.local import LabelStudioServer
 from tests.live.pools import SAMPLE, SignUp, Trial, all_tasks, label_until_stopped, project_of
 from tests.live.service import Service
+from tests.worker.answers import rates_of_judge, values_of, write_outputs
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -41,3 +43,21 @@ def test_the_topic_that_fails_most_is_found_by_verdicts(
     decision = running.decision_file("answers-worst-topic")
     assert "“letters” is the group with the lowest pass rate" in decision["text"]
     assert "of 1,200 outputs labelled" in decision["text"]
+
+
+def test_how_often_the_judge_says_what_people_say_is_estimated(
+    running: Service, annotator: SignUp, tmp_path: Path
+) -> None:
+    truth = write_outputs(tmp_path, 40)
+    asked = {"question": {"task": "estimate", "metric": "judge_tnr"}, "stop": {"rmse": 1e-4}}
+    values = values_of(assessment="how-good-a-judge", pool={"groups": "all_items"}, **asked)
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(yaml.safe_dump(values), encoding="utf-8")
+    project = running.begin(plan)
+    trial = Trial("how-good-a-judge", plan, "verdict", "question", truth, {})
+    label_until_stopped(running, trial, project, annotator(), 40)
+
+    decision = running.decision_file("how-good-a-judge")
+    exact = pytest.approx(rates_of_judge(tmp_path, truth)["judge_tnr"], abs=1e-6)
+    assert decision["overall"] == {"mean": exact, "low": exact, "high": exact}
+    assert "the TNR of the judge of all items is" in decision["text"]
