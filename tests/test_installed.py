@@ -84,12 +84,12 @@ def test_the_commands_of_the_readme_that_need_no_server_work(installed: Installe
 
     assert version("assay") in installed.run("assay", "--version")
     installed.run("assay", "init", "predictions.csv")
-    assert "60" in installed.run("assay", "check", "plan.yaml")
+    assert "60" in installed.run("assay", "check", "predictions.yaml")
     assert "confidence" in installed.run("assay", "explain", "stop")
     few = ("--runs", "2", "--processes", "1")
-    assert "labels" in installed.run("assay", "plan-labels", "plan.yaml", *few)
+    assert "labels" in installed.run("assay", "plan-labels", "predictions.yaml", *few)
     page = ("--truth", "truth.csv:label", "--report", "page.html")
-    installed.run("assay", "simulate", "plan.yaml", *page, *few)
+    installed.run("assay", "simulate", "predictions.yaml", *page, *few)
     assert "<svg" in (installed.folder / "page.html").read_text(encoding="utf-8")
     installed.run("assay", "status")
 

@@ -53,7 +53,7 @@ class Row:
         """
         if self.is_interval or self.statistic.startswith(("claim", "forecast")):
             return False
-        of_pairs = ("pair region", "P(best model)")
+        of_pairs = ("pair region", "pair region of a difference", "P(best model)")
         is_pair = self.statistic in of_pairs and self.kind not in ("a model", _MADE, _REAL)
         is_fixed = self.kind in _FIXED and "infinite" in self.way
         return is_pair or is_fixed or self.kind[0] == "g"

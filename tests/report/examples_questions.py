@@ -10,6 +10,12 @@ from tests.report.examples_ordinary import ANIMALS, _six, ordinary
 from worker.findings.continuation import Continuation, Shift, ThenAndNow
 from worker.findings.opinions_values import Estimate, Opinions, Side, Weight, Worth
 from worker.report.contents import Confusion, Interval, Pair, Report
+from worker.report.contents_densities import (
+    Densities,
+    DifferenceDensity,
+    Outline,
+    ValueDensity,
+)
 from worker.report.contents_labels import LabelSource, OtherMetric
 from worker.report.contents_progress import Point
 
@@ -110,7 +116,23 @@ def from_labels(names: tuple[str, ...] = ANIMALS) -> Report:
     )
     text = (f"500 of 10,000 items have a label in {names[0]} (column {names[1]}).", "Left out: 3.")
     source = LabelSource(names[0], names[1], "random", 500, 2, 1, text, metrics)
-    return replace(report, groups=groups, source=source)
+    return replace(report, groups=groups, source=source, densities=densities_of(names))
+
+
+def densities_of(names: tuple[str, ...]) -> Densities:
+    """Of the pool's ECE and a group's that is known exactly; of two differences."""
+    at = tuple(_six(x) for x in np.linspace(-0.2, 0.3, 24))
+    bell = Outline(at, tuple(_six(4 * np.exp(-((x - 0.05) ** 2) / 0.01)) for x in at))
+    right = Outline(at[10:], bell.density[10:])
+    ece = (
+        ValueDensity("the whole pool", 0.07, 0.01, 0.2, right),
+        ValueDensity(names[0], 0.05, 0.05, 0.05, Outline((), ())),
+    )
+    apart = tuple(
+        DifferenceDensity(names[0], name, 0.05, -0.09, 0.2, 0.06, 0.44, 0.5, bell)
+        for name in names[1:3]
+    )
+    return Densities(ece, "The whole pool. Groups: the highest mean first.", apart, names[0], 0.05)
 
 
 def costly() -> Report:

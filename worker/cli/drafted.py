@@ -11,6 +11,13 @@ from worker.errors import AssayError
 PLANS = (".yaml", ".yml")
 
 
+def draft_of(path: Path) -> Path:
+    """Where the plan of a file of predictions is written: of its name, in the folder one is in."""
+    from worker.plan.model import as_id
+
+    return Path(f"{as_id(path)}.yaml")
+
+
 def plan_of(path: Path, command: str, say: Callable[[str], None], *, is_shown: bool = True) -> Path:
     """The path, if it is a plan; of predictions what `assay init` writes, or wrote earlier.
 
@@ -24,10 +31,9 @@ def plan_of(path: Path, command: str, say: Callable[[str], None], *, is_shown: b
     if path.suffix in PLANS:
         return path
     from worker.plan import load_plan
-    from worker.plan.model import as_id
     from worker.setup.drafting import draft_plan
 
-    draft = Path(f"{as_id(path)}.yaml")
+    draft = draft_of(path)
     if not draft.exists():
         text = draft_plan(path, draft, is_shown=is_shown, say=say, ask=ask)
         draft.write_text(text, encoding="utf-8")

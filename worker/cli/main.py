@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from worker.cli import assess, evaluate, life, processes, report, simulate
+from worker.cli.drafted import draft_of
 from worker.cli.ends import told_in
 from worker.cli.parts import JSON, PLAN, ask, context_here, note, quiet_if, show
 from worker.cli.up import up
@@ -59,7 +60,12 @@ def cli() -> None:
 @click.command()
 @click.argument("predictions", type=click.Path(path_type=Path), required=False)
 @click.option("--project", type=int, help="A Label Studio project with tasks and predictions.")
-@click.option("--plan", "plan", type=click.Path(path_type=Path), default=Path("plan.yaml"))
+@click.option(
+    "--plan",
+    "path",
+    type=click.Path(path_type=Path),
+    help="The plan; else it is called as the predictions, with .yaml, or project-12.yaml.",
+)
 @click.option("--id", "id_column", help="The column that names each item.")
 @click.option("--predicted", help="The column of the predicted class.")
 @click.option("--score", help="The column of the predicted class's score.")
@@ -69,7 +75,7 @@ def cli() -> None:
 def init(
     predictions: Path | None,
     project: int | None,
-    plan: Path,
+    path: Path | None,
     id_column: str | None,
     predicted: str | None,
     score: str | None,
@@ -83,6 +89,7 @@ def init(
 
     if (predictions is None) == (project is None):
         raise click.UsageError("Name a file of PREDICTIONS, or a project with --project.")
+    plan = path or (draft_of(predictions) if predictions else Path(f"project-{project}.yaml"))
     if plan.exists() and not force:
         raise AssayError(f"{plan} is there already; choose another with --plan, or say --force.")
     if not plan.parent.is_dir():  # before anybody is asked anything

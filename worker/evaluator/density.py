@@ -31,6 +31,13 @@ class Density:
         """How wide a cell is."""
         return float(self.at[1] - self.at[0])
 
+    def outline(self, n: int) -> tuple[Floats, Floats]:
+        """Places (n,), evenly from where there is anything to where there is not, and the density
+        (n,) at each."""
+        seen = np.flatnonzero(self.mass > 1e-3 * self.mass.max())
+        at = np.linspace(self.at[seen[0]], self.at[seen[-1]], n)
+        return at, np.interp(at, self.at, self.mass / self.step)
+
 
 def density(sample: Sample, low: float | None = None, high: float | None = None) -> Density:
     """Estimate the density of a sample with a Gaussian kernel that is reflected at the bounds.

@@ -83,9 +83,7 @@ def distribution(
     of = density(ordered, low, high)
     region = density_region(ordered, of, level)
     narrowest = hpdi(ordered, level)
-    first, last = _shown_part(of.mass)
-    at = np.linspace(of.at[first], of.at[last], _POINTS)
-    outline = np.interp(at, of.at, of.mass / of.step)
+    at, outline = of.outline(_POINTS)
     return Distribution(
         n=int(ordered.size),
         mean=_rounded(float(ordered.mean(dtype=np.float64))),
@@ -97,12 +95,6 @@ def distribution(
         at=tuple(map(_rounded, at.tolist())),
         density=tuple(_rounded(y, 5) for y in outline.tolist()),
     )
-
-
-def _shown_part(mass: Floats) -> tuple[int, int]:
-    """The cells outside which there is next to nothing."""
-    seen = np.flatnonzero(mass > 1e-3 * mass.max())
-    return int(seen[0]), int(seen[-1])
 
 
 def estimate(draws: Floats, level: float) -> Estimate:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from worker.report.contents_densities import Densities
 from worker.report.contents_labels import LabelSource
 from worker.report.contents_people import (
     Agreement,
@@ -236,6 +237,7 @@ class Report:
     opinions: Opinions | None = None  # what else was known of the items, and what that was worth
     then_and_now: Continuation | None = None  # beside the assessment that it continues
     left_out: str = ""  # rows of the predictions that are not in the pool, by why
+    densities: Densities | None = None  # of a few ECEs and differences; None where all are exact
     source: LabelSource | None = None  # the file of labels; None where annotators give them
 
     def _repr_html_(self) -> str:

@@ -25,6 +25,7 @@ from worker.plan import Plan
 from worker.report import contents
 from worker.report.contents_people import Agreement, Annotator
 from worker.report.contents_progress import Forecast
+from worker.report.densities import densities_of
 from worker.report.failures import failures_of
 from worker.report.families import families
 from worker.report.groups import boundary_of, confusion_of, groups_of, pair_of
@@ -151,6 +152,7 @@ def gather(
         opinions=opinions_of(work, belief),
         then_and_now=continuation(work, belief, state.tally),
         models=told_of_models(work, belief, verdict, of_models),
+        densities=densities_of(work, belief, verdict, groups),
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from worker.assessment import Assessment, assess
 from worker.core.posterior.belief import Belief
+from worker.core.posterior.summary import draws_of_whole
 from worker.errors import PlanError
 from worker.findings.evidence import groups, overall
 from worker.metrics import WORDS, words_of_outputs
@@ -23,7 +24,9 @@ from worker.plan.annotation_part import AnnotationPlan
 from worker.pool import Pool, compile_pool
 from worker.pool.labels import Labels
 from worker.report.contents import Confusion, Interval, Report
+from worker.report.contents_densities import Densities
 from worker.report.contents_labels import OtherMetric
+from worker.report.densities import with_eces
 from worker.report.reliability import reliability
 from worker.store.tally import read_tally_key
 
@@ -81,11 +84,12 @@ def with_other_metrics(report: Report, path: Path, labels: Labels, pools: Path) 
     plan = load_plan(path, for_simulation=True)
     level = {} if plan.question.level is None else {"level": plan.question.level}
     found, curve, matrix = [], report.reliability, report.confusion
+    shown = report.densities or Densities()
     whole_is_known = report.labels == report.pool_items and report.models is None
     is_judged = plan.annotation.verdict is not None
     for metric, by in _OF_WHOLE.items():
         if metric == "ece" and any(factor.is_score_bin for factor in plan.pool.factors):
-            of_groups: tuple[Interval | None, ...] = ()
+            one, of_groups = None, tuple[Interval | None, ...]()
         else:
             one = _estimate(path, labels, pools, {"metric": metric} | level)
             if one is None:
@@ -96,7 +100,9 @@ def with_other_metrics(report: Report, path: Path, labels: Labels, pools: Path) 
             if metric == "accuracy" and matrix is None and whole_is_known:
                 matrix = confusion_counted(one.work.pool)
         if by is not None:
-            one = _estimate(path, labels, pools, {"metric": metric}, by)
+            by_group, one = one, _estimate(path, labels, pools, {"metric": metric}, by)
+            if metric == "ece":
+                shown = _with_eces(shown, by_group, one)
         whole = None if one is None else one.whole
         words = words_of_outputs(metric) if is_judged else WORDS[metric]
         found.append(OtherMetric(metric, words.name, whole, of_groups))
@@ -108,7 +114,17 @@ def with_other_metrics(report: Report, path: Path, labels: Labels, pools: Path) 
         overall=report.overall or (asked if report.metric != "ece" else None),
         reliability=curve,
         confusion=matrix,
+        densities=shown if shown.ece or shown.differences else None,
     )
+
+
+def _with_eces(told: Densities, by_group: _Estimate | None, pool: _Estimate | None) -> Densities:
+    whole = (
+        None if pool is None or pool.whole is None else (pool.whole, draws_of_whole(pool.belief))
+    )
+    if by_group is None:
+        return with_eces(told, (), (), None, whole)
+    return with_eces(told, by_group.work.group_names, by_group.of_groups, by_group.belief, whole)
 
 
 def confusion_counted(pool: Pool) -> Confusion | None:

@@ -21,11 +21,13 @@ from worker.report.models import models_tables
 from worker.report.parents import parents_table, sections
 from worker.report.pictures import MOST_PAIRS, calibration, progress, rope
 from worker.report.pictures_confusion import confusion, uncertainty
+from worker.report.pictures_densities import differences, eces
 from worker.report.pictures_groups import chances, costs, forest, labels_per_group, ranks
 from worker.report.pictures_labels import accuracy_against_ece, points
 from worker.report.pictures_people import habits
 from worker.report.pictures_svg import Picture
 from worker.report.tables_change import then_and_now_table
+from worker.report.tables_densities import densities_tables
 from worker.report.tables_labels import metrics_tables
 from worker.report.tables_opinions import opinions_tables
 from worker.report.templating import policy, script, style, template
@@ -97,6 +99,8 @@ def pictures(report: Report) -> dict[str, Picture | None]:
         "calibration": (bool(report.reliability and report.reliability.bins), calibration),
         "confusion": (has_matrix, confusion),
         "uncertainty": (has_matrix and matrix != _exact(matrix), uncertainty),
+        "differences": (bool(report.densities and report.densities.differences), differences),
+        "eces": (bool(report.densities and report.densities.ece), eces),
         "against_ece": (len(points(report)) > 1, accuracy_against_ece),
     }
     drawn = {name: draw(report) if is_there else None for name, (is_there, draw) in wanted.items()}
@@ -138,6 +142,7 @@ def _tables(report: Report) -> dict[str, tables.Table]:
         **models_tables(report),
         **opinions_tables(report),
         **metrics_tables(report),
+        **densities_tables(report),
         "pairs": tables.pairs_table(report),
         "confusion": tables.confusion_table(report),
         "failures": tables_people.failures_table(report),

@@ -144,6 +144,30 @@ def _are_so(found: Found) -> NDArray[np.bool_]:
     )
 
 
+def _apart(found: Found) -> Held | None:
+    """Of the differences whose densities are shown, how many are as told."""
+    if found.differences is None:
+        return None
+    told = found.differences.of
+    truths = np.array([found.values[one.first] - found.values[one.second] for one in told])
+    rows = [{"low": one.low, "high": one.high} for one in told]
+    return _between(rows, "low", "high", truths, 0.95)
+
+
+def _sides(found: Found) -> Held | None:
+    """Of their likeliest regions how many hold the true difference."""
+    if found.differences is None:
+        return None
+    told, is_so = [], []
+    for one in found.differences.of:
+        chances = {"below": one.below, "within": one.within, "above": one.above}
+        likeliest = max(chances, key=lambda name: chances[name])
+        apart = found.values[one.first] - found.values[one.second]
+        told.append(chances[likeliest])
+        is_so.append(likeliest == true_region(float(apart), found.differences.epsilon))
+    return Held(np.array(told), np.array(is_so))
+
+
 def _confidence(found: Found) -> Held | None:
     said = found.verdict.confidence
     if said is None or found.work.confidence_sequence is not None:
@@ -233,6 +257,8 @@ STATISTICS: dict[str, Statistic] = {
     "any-time bands": _bands,
     "confusion entry": _confusion,
     "pair region": _regions,
+    "difference of groups": _apart,
+    "pair region of a difference": _sides,
     "confidence": _confidence,
     "shortlist": _shortlist,
     "model difference": _differences,

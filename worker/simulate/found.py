@@ -13,6 +13,7 @@ from worker.core.posterior.belief import Belief, group_size
 from worker.core.questions.question import StopRule
 from worker.core.stopping.verdict import Verdict
 from worker.findings.best_model import told_of_models
+from worker.findings.differences import Differences, differences_of
 from worker.findings.evidence import group_rows
 from worker.findings.opinions import opinions_of
 from worker.findings.opinions_values import Opinions
@@ -78,6 +79,11 @@ class Found:
     def models(self) -> dict[str, Any]:
         """`decision.models`; nothing of a single model."""
         return told_of_models(self.work, self.belief, self.verdict) or {}
+
+    @cached_property
+    def differences(self) -> Differences | None:
+        """`densities.differences` of a report."""
+        return differences_of(self.work, self.belief, self.verdict)
 
     @cached_property
     def opinions(self) -> Opinions | None:

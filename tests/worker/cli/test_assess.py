@@ -136,9 +136,9 @@ def test_a_plan_as_init_writes_it_is_enough_also_where_its_images_are_not_there(
     (tmp_path / "p.csv").write_text(text)
     said = "\n".join(f"i{n},{'ab'[n % 3 == 0]}" for n in range(40))
     (tmp_path / "l.csv").write_text(f"item_id,animal\n{said}\n")
-    assert assay("init", "p.csv", "--force").exit_code == 0
+    assert assay("init", "p.csv").exit_code == 0
 
-    done = assay("assess", "plan.yaml", "--labels", "l.csv", "--to", "here")
+    done = assay("assess", "p.csv", "--labels", "l.csv", "--to", "here")
 
     assert done.exit_code == 0, done.output
     assert sorted(path.suffix for path in (tmp_path / "here").iterdir()) == [

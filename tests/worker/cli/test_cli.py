@@ -36,17 +36,17 @@ def test_the_help_names_every_command(assay):
 
 
 def test_a_drafted_plan_passes_the_check(assay, tmp_path):
-    (tmp_path / "plan.yaml").unlink()
     drafted = assay("init", str(DIGITS / "predictions.csv"))
     assert drafted.exit_code == 0, drafted.output
-    checked = assay("check", "plan.yaml")
+    checked = assay("check", "predictions.yaml")
     assert checked.exit_code == 0, checked.output
     assert "1,200 items in 10 groups" in checked.output
 
 
 def test_a_plan_that_is_there_is_not_replaced(assay, tmp_path):
+    (tmp_path / "p.yaml").write_text(PLAN)
     assert "--force" in failed(assay("init", "p.csv"))
-    assert (tmp_path / "plan.yaml").read_text() == PLAN
+    assert (tmp_path / "p.yaml").read_text() == PLAN
     assert assay("init", "p.csv", "--force").exit_code == 0
 
 

@@ -37,8 +37,14 @@ def interval(b: Belief, level: float = 0.95) -> Floats:
         if distribution is not None:
             is_sum = b.metric.kind == "ece"
             bounds[g] = _either(distribution, level) if is_sum else distribution.quantiles(tails)
+    return _held(bounds, held_ends(b))
+
+
+def held_ends(b: Belief) -> Floats:
+    """(G, 2) each group's value if all answers were right, and if none was; nan where a label so
+    far speaks against it, or that is unknown. Intervals reach these."""
     right, wrong = (np.bincount(b.group, of, b.n_groups) for of in (b.right, b.wrong))
-    return _up_to_ends(bounds, _ends(b), right, wrong)
+    return _unless(_ends(b), right, wrong)
 
 
 def equal_tailed(drawn: Floats, level: float = 0.95) -> Floats:
@@ -61,13 +67,13 @@ def _ends(b: Belief) -> Floats:
     return np.tile([1.0, 0.0] if is_share else [np.nan, np.nan], (b.n_groups, 1))
 
 
-def _up_to_ends(bounds: Floats, ends: Floats, right: Any, wrong: Any) -> Floats:
-    """(G, 2) bounds that hold an end if no label so far speaks against it.
+def _unless(ends: Floats, right: Any, wrong: Any) -> Floats:
+    """(G, 2) those ends against which no label so far speaks; of a group without any, the first."""
+    return np.where(np.stack([wrong == 0, (right == 0) & (wrong > 0)], axis=1), ends, np.nan)
 
-    Args:
-        ends: (G, 2). right, wrong: (G,) labels; a group without any may be all right.
-    """
-    held = np.where(np.stack([wrong == 0, (right == 0) & (wrong > 0)], axis=1), ends, np.nan)
+
+def _held(bounds: Floats, held: Floats) -> Floats:
+    """(G, 2) bounds that reach the ends (G, 2) that are held."""
     both = np.concatenate([bounds, held], axis=1)
     reached = np.column_stack([np.fmin.reduce(both, axis=1), np.fmax.reduce(both, axis=1)])
     return np.where(np.isnan(bounds), np.nan, reached)
@@ -105,7 +111,7 @@ def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
             low, high = _either(off, level)
             bounds = min(bounds[0], low), max(bounds[1], high)
         right, wrong = (np.array([of.sum()]) for of in (b.right, b.wrong))
-        low, high = _up_to_ends(np.array([bounds]), ends[None], right, wrong)[0].tolist()
+        low, high = _held(np.array([bounds]), _unless(ends[None], right, wrong))[0].tolist()
     if b.metric.kind == "ece" and b.metric.pooled:
         return float(summed.quantiles(np.array([0.5]))[0]), low, high
     return float(mean(b)[filled] @ share), low, high
