@@ -89,7 +89,8 @@ class BestModel:
     def _counted(self, tally: Mapping[str, int]) -> ModelCounts:
         index = {name: k for k, name in enumerate(self.pool.classes)}
         numbers: list[tuple[int, int, int, int]] = []
-        for key, n in tally.items():
+        known = {} if self.pool.known is None else self.pool.known.tally
+        for key, n in (*known.items(), *tally.items()):
             of = read_tally_key(key)
             numbers.append((of.cell, of.predicted, index.get(of.label, len(index)), n))
         numbers.sort()  # sums do not depend on the order in which the tally came

@@ -107,8 +107,8 @@ class Begun:
 
 
 def begun_with(pool: Pool, meaning: Outcomes) -> Begun:
-    """The labels that a pool begins with."""
-    if pool.known is None:
+    """The labels that a pool begins with; none where the best of many models counts them itself."""
+    if pool.known is None or (pool.models is not None and pool.models.strata is not None):
         none = np.zeros((pool.n_cells, 1 + max(meaning.n_kinds, 1)), dtype=np.int64)
         return Begun(none, none, is_sample=False)
     found = count(pool.known.tally, meaning, pool.n_cells).all

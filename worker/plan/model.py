@@ -209,8 +209,9 @@ def load_plan(
     values, lines = read_yaml(path)
     if for_simulation:
         values = {"assessment": as_id(path)} | values
-        if isinstance(values.get("pool"), dict):
-            values["pool"] = {"data": {}} | values["pool"]
+        pool = values.get("pool", {} if "models" in values else None)
+        if isinstance(pool, dict):
+            values["pool"] = {"data": {}} | pool
     if asking is not None:
         kept = {key: value for key, value in values.items() if key not in ("stop", "strategy")}
         pool = {key: value for key, value in values["pool"].items() if key != "strata"}

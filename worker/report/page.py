@@ -19,7 +19,7 @@ from worker.report.contents_people import MOST_R_HAT
 from worker.report.csv import groups_csv
 from worker.report.models import models_tables
 from worker.report.parents import parents_table, sections
-from worker.report.pictures import MOST_PAIRS, calibration, progress, rope
+from worker.report.pictures import MOST_PAIRS, calibration, noun, progress, rope
 from worker.report.pictures_confusion import confusion, uncertainty
 from worker.report.pictures_densities import differences, eces
 from worker.report.pictures_groups import chances, costs, forest, labels_per_group, ranks
@@ -51,6 +51,7 @@ def page(report: Report, told: dict[str, Any] | None = None) -> str:
             for name, table in _tables(report).items()
         },
         families=sections(report),
+        noun=noun(report),
         number=partial(_number, told),
         most_pairs=MOST_PAIRS,
         has_matrices=tables_people.has_matrices(report),

@@ -19,6 +19,11 @@ _WITH_TEXT = 20
 _LEVELS = 12
 
 
+def noun(report: Report) -> str:
+    """What a row is: a model, where the best one is asked for, else a group."""
+    return "model" if report.models and "best" in report.models else "group"
+
+
 def progress(report: Report) -> Picture:
     """What the rule asks about, against the number of labels, with the line where it stops."""
     sheet = on.sheet(260)

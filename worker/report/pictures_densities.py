@@ -14,6 +14,7 @@ from worker.formats import counted, sentence, share, value
 from worker.report import pictures_svg as on
 from worker.report.contents import Report
 from worker.report.contents_densities import DifferenceDensity, Outline, ValueDensity
+from worker.report.pictures import noun
 from worker.report.pictures_svg import Picture
 
 Floats = NDArray[np.float64]
@@ -76,7 +77,7 @@ def differences(report: Report) -> Picture:
         f"{share(one.within)}, higher {share(one.above)}."
         for one in told
     )
-    title = f"{sentence(_of(report))}: how far groups are apart"
+    title = f"{sentence(_of(report))}: how far {noun(report)}s are apart"
     return on.printed(sheet, "differences", title, alt)
 
 

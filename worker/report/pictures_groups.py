@@ -11,6 +11,7 @@ from worker.formats import count, counted, sentence, share, value
 from worker.metrics import RANGES
 from worker.report import pictures_svg as on
 from worker.report.contents import Group, Report
+from worker.report.pictures import noun
 from worker.report.pictures_svg import Picture
 
 _MOST = 60  # rows; of more groups only those near the answer and a few of the other end are shown
@@ -78,7 +79,9 @@ def forest(report: Report) -> Picture:
         f"from the {report.which or 'lowest'} mean. {_extremes(groups)}"
         + (f" Marked as the answer: {', '.join(chosen[:5])}." if chosen else "")
     )
-    return on.printed(sheet, "forest", f"{sentence(report.metric_name)} of each group", alt)
+    return on.printed(
+        sheet, "forest", f"{sentence(report.metric_name)} of each {noun(report)}", alt
+    )
 
 
 def labels_per_group(report: Report) -> Picture:
@@ -104,7 +107,7 @@ def labels_per_group(report: Report) -> Picture:
         f"Labels of {_of(shown, groups)}, in the order of the picture above; those shown have "
         f"{total:,} of all {report.labels:,}."
     )
-    return on.printed(sheet, "labels", "Labels of each group", alt)
+    return on.printed(sheet, "labels", f"Labels of each {noun(report)}", alt)
 
 
 def costs(report: Report) -> Picture:

@@ -62,7 +62,11 @@ def test_reports_of_the_papers_data_say_what_the_papers_state(tmp_path):
 
 @pytest.mark.parametrize(
     ("question", "stop"),
-    [("{task: identify}", "{mrr: {}}"), ("{task: compare}", "{rope: {epsilon: 0.01}}")],
+    [
+        ("{task: identify}", "{mrr: {}}"),
+        ("{task: compare}", "{rope: {epsilon: 0.01}}"),
+        ("{task: identify, of: models, which: highest}", "{mrr: {}}"),
+    ],
 )
 def test_one_file_of_labels_tells_of_several_models(assay, tmp_path, question, stop):
     plan = write_plan(tmp_path)
@@ -91,6 +95,10 @@ def test_one_file_of_labels_tells_of_several_models(assay, tmp_path, question, s
         exact = (old.predicted == old.truth).mean() - (table.predicted == old.truth).mean()
         (row,) = whole["models"]["differences"]
         assert (row["low"], row["high"]) == pytest.approx((exact, exact), abs=1e-6)
+    elif "best" in whole["models"]:
+        right = [(one.predicted == old.truth).mean() for one in (old, table)]
+        assert [group["mean"] for group in whole["groups"]] == pytest.approx(right, abs=1e-6)
+        assert [one["second"] for one in sample["densities"]["differences"]] == ["new"]
     else:
         right = (old.predicted == old.truth).groupby(old.predicted).mean()
         for row in whole["models"]["groups"][: len(CLASSES)]:
