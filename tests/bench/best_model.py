@@ -21,6 +21,7 @@ from tests.bench.models import FAMILIES
 from tests.bench.paper.cases import of_run, opened, order_of
 from tests.bench.paper.data import folder
 from worker.core.questions.ranking import ranking
+from worker.pool.models import blocks_of
 from worker.simulate.best_model import all_classes_known
 from worker.simulate.cases import Asked, prepare
 from worker.simulate.measuring import Log, Measures
@@ -195,15 +196,12 @@ def _in_pool(
     the form for pools: a right answer makes a model (1 - epsilon) / epsilon times as likely.
     """
     items = rng.permutation(np.flatnonzero((said != said[:, :1]).any(axis=1)))
-    kinds, of = np.unique(said[items], axis=0, return_inverse=True)
+    # which models agree is all that counts, whatever the classes are
+    kinds, of = np.unique(blocks_of(said[items]), axis=0, return_inverse=True)
     of = of.reshape(-1)
     queues = [items[of == t].tolist() for t in range(len(kinds))]
     left = np.bincount(of)
-    n_blocks = max(np.unique(kind).size for kind in kinds)
-    block = np.zeros((len(kinds), n_blocks, said.shape[1]))
-    for t, kind in enumerate(kinds):
-        for b, name in enumerate(np.unique(kind)):
-            block[t, b] = kind == name
+    block = (kinds[:, None, :] == np.arange(kinds.max() + 1)[:, None]).astype(float)
     is_block = block.any(axis=2)
     n_others = int(said.max()) + 1 - is_block.sum(axis=1)
     factor = (1 - epsilon) / epsilon

@@ -11,7 +11,7 @@ from worker.assessment import Assessment
 from worker.assessment.best_model import BestModel, believed
 from worker.core.posterior.accuracies import ModelCounts, plus
 from worker.core.posterior.belief import Belief
-from worker.core.strategies import NothingLeft
+from worker.simulate.revealing import revealed
 from worker.simulate.truths import Ints, Rng, cell_of_pool
 
 _TILT = 0.5  # standard deviation, in logits, of what a model is to be believed more or less
@@ -28,20 +28,15 @@ def of_models(
     Yields:
         Where the label's item stands among `classes`, and the belief after it.
     """
-    pool = assessment.pool
-    left, pending = np.array(pool.cell_size), np.zeros_like(pool.cell_size)
-    belief, counts = assessment.first, None
-    for claim in range(pool.n_items):
-        try:
-            cell = assessment.choose(belief, left, pending, claim).cell
-        except NothingLeft:
-            return
-        at = pool.next_row(cell, int(left[cell]))
-        left[cell] -= 1
+    counts: ModelCounts | None = None
+
+    def learn(_: Belief, cell: int, at: int, n: int) -> Belief:
+        nonlocal counts
         more = _counted(best, np.array([cell]), codes[[at]], np.array([classes[at]]))
         counts = more if counts is None else plus(counts, more)
-        belief = believed(best.strata, counts)
-        yield at, belief
+        return believed(best.strata, counts)
+
+    return revealed(assessment, learn)
 
 
 def all_classes_known(best: BestModel, classes: Ints) -> Belief:

@@ -14,7 +14,7 @@ from worker.core.posterior.drawing import dirichlets
 from worker.core.posterior.views import NONE_RIGHT, plausible_shares
 from worker.core.prior.hyperparameters import WEAK, closeness
 from worker.core.stopping.schedule import is_refit, stage
-from worker.core.strategies import NothingLeft
+from worker.simulate.revealing import revealed
 from worker.simulate.truths import Ints, Rng
 
 _COMMON = 1.0  # standard deviation in logits of what is common to all cells
@@ -28,27 +28,19 @@ def jointly(
     Yields:
         Where the label's item stands among `outcomes`, and the belief after it.
     """
-    pool = assessment.pool
     layout = several.models.layout
     counts = np.zeros((layout.size.size, layout.n_outcomes), dtype=np.int64)
     early = np.zeros_like(counts)
-    left, pending = np.array(pool.cell_size), np.zeros_like(pool.cell_size)
-    belief = assessment.first
-    for claim in range(pool.n_items):
-        try:
-            cell = assessment.choose(belief, left, pending, claim).cell
-        except NothingLeft:
-            return
-        at = pool.next_row(cell, int(left[cell]))
-        left[cell] -= 1
+
+    def learn(before: Belief, cell: int, at: int, n: int) -> Belief:
+        nonlocal early
         counts[cell, outcomes[at]] += 1
-        n = claim + 1
-        is_refitted = is_refit(n)
-        if is_refitted:
+        if is_refit(n):
             early = counts.copy()
         now = Counts(counts.copy(), early, stage(n))
-        belief = several.believe_counts(now, None if is_refitted or claim == 0 else belief)
-        yield at, belief
+        return several.believe_counts(now, None if is_refit(n) or n == 1 else before)
+
+    return revealed(assessment, learn)
 
 
 def plausible_outcomes(several: Several, rng: Rng) -> Ints:

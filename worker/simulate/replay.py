@@ -13,10 +13,10 @@ from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.hypothetical import labelled
 from worker.core.stopping.schedule import is_refit
-from worker.core.strategies import NothingLeft
 from worker.simulate.best_model import all_classes_known, of_models, plausible_classes
 from worker.simulate.jointly import all_counted, jointly, plausible_outcomes
 from worker.simulate.measuring import Log, Measures, Run
+from worker.simulate.revealing import revealed
 from worker.simulate.truths import Ints, estimates, plausible, right_of_cells, true_values
 
 # Which stream of a run's random numbers is for what; 1 and 2 are the assessment's own.
@@ -62,8 +62,8 @@ def replay(
         outcome = plausible_outcomes(several, rng) if outcome is None else outcome
         truth, right = estimates(all_counted(several, outcome)), None
     log = Log(assessment, truth, measures, right)
-    for n, revealed in enumerate(labels(assessment, outcome, order), start=1):
-        log.take(n, revealed.belief)
+    for n, label in enumerate(labels(assessment, outcome, order), start=1):
+        log.take(n, label.belief)
         if log.is_full:
             break
     return log.run(number, time.process_time() - began)
@@ -82,28 +82,19 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
     pool = assessment.pool
     rows = range(pool.n_items) if order is None else order.tolist()
     outcomes = (outcome if order is None else outcome[order]).tolist()
-    several, best = assessment.several, assessment.best_model
-    if several is not None:
-        for at, belief in jointly(assessment, several, outcomes):
-            yield Revealed(rows[at], belief)
-        return
-    if best is not None:
+
+    def learn(before: Belief, cell: int, at: int, n: int) -> Belief:
+        belief = labelled(before, cell, outcomes[at])
+        return assessment.refitted(belief) if is_refit(n) else belief
+
+    if assessment.several is not None:
+        found = jointly(assessment, assessment.several, outcomes)
+    elif assessment.best_model is not None:
         codes = pool.predicted if order is None else pool.predicted[order]
-        for at, belief in of_models(assessment, best, codes, outcomes):
-            yield Revealed(rows[at], belief)
-        return
-    belief = assessment.first
-    left, pending = np.array(pool.cell_size), np.zeros_like(pool.cell_size)
-    for claim in range(pool.n_items):
-        try:
-            cell = assessment.choose(belief, left, pending, claim).cell
-        except NothingLeft:
-            return
-        at = pool.next_row(cell, int(left[cell]))
-        left[cell] -= 1
-        belief = labelled(belief, cell, outcomes[at])
-        if is_refit(claim + 1):
-            belief = assessment.refitted(belief)
+        found = of_models(assessment, assessment.best_model, codes, outcomes)
+    else:
+        found = revealed(assessment, learn)
+    for at, belief in found:
         yield Revealed(rows[at], belief)
 
 
