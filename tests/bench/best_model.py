@@ -35,10 +35,10 @@ Bools = NDArray[np.bool_]
 TOLERANCE, ENOUGH = 0.005, 0.95
 # how many models, and labels up to which picks are looked at
 POOLS = {
-    "cifar10h": (3, 300),
-    "cifar100": (3, 1500),
+    "cifar10h": (3, 100),
+    "cifar100": (3, 1000),
     "cifar10h, 30 made": (30, 400),
-    "cifar100, 30 made": (30, 1500),
+    "cifar100, 30 made": (30, 1000),
 }
 # Model Picker's in the pool, and by what its eta is multiplied in a stream
 EPSILON, ETA = (0.4, 0.45, 0.48, 0.49), (1.0, 3.0)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.assessment.best_model import BestModel
@@ -13,6 +17,10 @@ from worker.core.posterior.marginals import SLACK
 from worker.core.posterior.summary import draws, mean
 from worker.core.stopping.verdict import Verdict
 from worker.findings.model_comparison import models_of
+
+Floats = NDArray[np.float64]
+
+_MOST_IN_PAIRS = 10  # models: 45 pairs are a page
 
 
 def told_of_models(
@@ -38,7 +46,8 @@ def _best(best: BestModel, belief: Belief, verdict: Verdict) -> dict[str, Any]:
 
     behind, low, high: by how much it is less accurate than the first one (more, if the
     lowest are asked for), with its 95% interval; 0 of the first one. p_best: the probability that
-    no model is better than it by more than the plan's tolerance.
+    no model is better than it by more than the plan's tolerance. pairs: by how much each model is
+    more accurate than each one after it, of at most 10 models.
     """
     sign = 1.0 if best.question.which == "highest" else -1.0
     drawn, means = sign * draws(belief), sign * mean(belief)
@@ -63,4 +72,24 @@ def _best(best: BestModel, belief: Belief, verdict: Verdict) -> dict[str, Any]:
         "groups": [],
         "shortlists": [],
         "best": rows,
+        "pairs": _pairs(best, verdict.ranking, sign * drawn, sign * means),
     }
+
+
+def _pairs(
+    best: BestModel, ranking: Sequence[int], drawn: Floats, means: Floats
+) -> list[dict[str, Any]]:
+    if len(ranking) > _MOST_IN_PAIRS:
+        return []
+    pairs = np.array(list(combinations(ranking, 2)))
+    bounds = equal_tailed(drawn[:, pairs[:, 0]] - drawn[:, pairs[:, 1]])
+    return [
+        {
+            "first": best.names[first],
+            "second": best.names[second],
+            "mean": round(float(means[first] - means[second]), 6),
+            "low": round(low, 6),
+            "high": round(high, 6),
+        }
+        for (first, second), (low, high) in zip(pairs.tolist(), bounds.tolist(), strict=True)
+    ]

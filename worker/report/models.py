@@ -59,4 +59,18 @@ def models_tables(report: Report) -> dict[str, Table]:
         [(n,) for n in range(len(told.get("best", ())))],
         frozenset((n,) for n, row in enumerate(told.get("best", ())) if row["is_chosen"]),
     )
-    return {"differences": differences, "own_groups": groups, "best_model": best}
+    pairs = Table(
+        "model-pairs",
+        "How much more accurate each model is than each one after it",
+        (
+            Column("First", "models.pairs.{0}.first", "text"),
+            Column("Second", "models.pairs.{0}.second", "text"),
+            Column("Mean", "models.pairs.{0}.mean", "value"),
+            Column("95% from", "models.pairs.{0}.low", "value"),
+            Column("95% to", "models.pairs.{0}.high", "value"),
+        ),
+        [(n,) for n in range(len(told.get("pairs", ())))],
+    )
+    return {
+        "differences": differences, "own_groups": groups, "best_model": best, "model_pairs": pairs,
+    }  # fmt: skip

@@ -7,6 +7,7 @@ that a number cannot be published by one way and tested by another.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -177,11 +178,11 @@ def _confidence(found: Found) -> Held | None:
 
 
 def _differences(found: Found) -> Held | None:
-    rows = found.models.get("differences")
+    rows = found.models.get("differences") or found.models.get("pairs")
     if not rows:
         return None
-    pairs = found.verdict.pairs
-    truths = np.array([found.values[pair.g1] - found.values[pair.g2] for pair in pairs])
+    pairs = [(p.g1, p.g2) for p in found.verdict.pairs] or [*combinations(found.verdict.ranking, 2)]
+    truths = np.array([found.values[first] - found.values[second] for first, second in pairs])
     return _between(rows, "low", "high", truths, 0.95)
 
 

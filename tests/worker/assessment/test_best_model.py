@@ -1,11 +1,12 @@
 """The best of many models: what is labelled, what is found, and what is refused."""
 
 import json
-from itertools import islice
+from itertools import combinations, islice
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from pydantic import ValidationError
 
 from tests.fakes import FakeDesk
@@ -16,6 +17,7 @@ from tests.worker.assessment.models_pool import (
     write_models,
 )
 from worker.assessment import assess
+from worker.cli.main import cli
 from worker.cli.printing import pool_text
 from worker.core.posterior.summary import draws, mean
 from worker.errors import PredictionsError
@@ -89,6 +91,16 @@ def test_a_decision_says_how_far_each_model_is_behind_and_how_likely_it_is_best(
     assert [row["group"] for row in decided["groups"]] == ["a", "b", "c", "d"]
 
 
+def test_a_decision_says_how_far_every_two_models_are_apart(found):
+    *_, ledger, _, _ = found
+    (decided,) = [json.loads(text) for text in ledger.decisions()]
+    told, behind = decided["models"]["pairs"], decided["models"]["best"]
+    names = [row["model"] for row in behind]
+    assert [(row["first"], row["second"]) for row in told] == [*combinations(names, 2)]
+    of_first = [(row["mean"], row["low"], row["high"]) for row in told[:3]]
+    assert of_first == [(row["behind"], row["low"], row["high"]) for row in behind[1:]]
+
+
 def test_everything_is_rebuilt_from_label_studio_and_the_plan(found):
     work, _, ledger, desk, _ = found
     assert replay(work, ledger, desk).is_equal
@@ -99,6 +111,7 @@ def test_the_report_has_the_models_by_how_far_they_are_behind(found):
     report = gather(work, header, ledger)
     page = write_report(report, folder / "reports", "report").read_text()
     assert "How far each model is behind the first" in page
+    assert "How much more accurate each model is than each one after it" in page
     assert "Which is the most accurate model of 4?" in page
 
 
@@ -147,6 +160,15 @@ def test_a_simulation_needs_no_truth(tmp_path):
     work, *_ = _at_work(tmp_path, _plan(tmp_path))
     run = simulated(work, None, Measures(400, (), True), 1, 0)
     assert run.labels > 0
+
+
+def test_before_any_label_it_is_said_how_many_it_will_take(tmp_path, monkeypatch):
+    write_models(tmp_path, FOUR)
+    (tmp_path / "plan.yaml").write_text(json.dumps(values_of([*FOUR], BEST)))
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    asked = ["plan-labels", str(tmp_path / "plan.yaml"), "--runs", "3", "--processes", "1"]
+    done = CliRunner().invoke(cli, asked)
+    assert "The question will cost about" in done.stdout
 
 
 def test_models_without_scores_are_told_apart(tmp_path):
