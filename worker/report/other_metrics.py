@@ -111,6 +111,7 @@ def with_other_metrics(report: Report, path: Path, labels: Labels, pools: Path) 
     return replace(
         report,
         source=replace(report.source, metrics=tuple(found)),
+        judge=(),  # they are among these
         overall=report.overall or (asked if report.metric != "ece" else None),
         reliability=curve,
         confusion=matrix,

@@ -120,4 +120,5 @@ def test_of_outputs_the_judges_rates_and_the_kinds_of_failure_are_told(assay, tm
             own = rates_of_judge(tmp_path, truth, group["name"])[metric]
             assert told["mean"] == pytest.approx(own, abs=1e-6)
     assert found["accuracy"]["name"] == "pass rate"
+    assert report["judge"] == []  # told once
     assert [kind["name"] for kind in report["failures"]] == ["Wrong", "Unsafe"]

@@ -21,8 +21,11 @@ from tests.worker.plan.plans import load
 from tests.worker.simulate.simulated_pool import header_of
 from worker.assessment import assess
 from worker.errors import PlanError
-from worker.pool import check_question, compile_pool
+from worker.pool import Pool, check_question, compile_pool
+from worker.setup.earlier import Earlier, NotContinuable, labelled_items
+from worker.setup.since import continue_with
 from worker.store import MemoryLedger
+from worker.store.snapshots import taken_together
 
 METRICS = ["judge_tpr", "judge_tnr"]
 
@@ -88,3 +91,26 @@ def test_a_judge_that_never_says_it_is_refused(tmp_path, metric, score):
     plan = load(tmp_path, values_of(question={"task": "estimate", "metric": metric}))
     with pytest.raises(PlanError, match=r"the judge calls no output (right|wrong) "):
         check_question(plan, compile_pool(plan, tmp_path / "pools"))
+
+
+def test_labels_go_on_for_the_judge_from_the_judge_alone(tmp_path):
+    begun = asked(tmp_path / "one", "judge_tpr", 8)
+    items = labelled_items(begun.work, taken_together(begun.ledger)[1])
+    earlier = Earlier(begun.work, begun.ledger.state().tally, items, "running", "")
+    write_outputs(tmp_path / "two")
+
+    def going_on(metric: str) -> Pool:
+        question = {"task": "estimate", "metric": metric}
+        plan = plan_of(tmp_path / "two", question=question, pool={"groups": "all_items"})
+        return continue_with(plan, compile_pool(plan, tmp_path / "pools"), earlier)
+
+    with pytest.raises(NotContinuable, match=r"asked about the judge, this plan .* about outputs"):
+        going_on("accuracy")
+    for metric in METRICS:
+        pool = going_on(metric)
+        assert pool.since is not None
+        assert pool.since.labels == 8
+        for key in pool.since.tally:
+            _, cell, predicted, _ = key.split(":", 3)
+            is_right = pool.cell_unit[int(cell)] == (metric == "judge_tpr")
+            assert pool.classes[int(predicted)] == ("Correct" if is_right else "Wrong")
