@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief, by_group, group_size, unlabelled
-from worker.core.posterior.summary import marginals
+from worker.core.posterior.summary import draws_of_whole, marginals
 from worker.core.stopping.verdict import Verdict
 from worker.evaluator.density import density
 from worker.findings.differences import Difference, differences_of
@@ -55,13 +55,13 @@ def with_eces(
     names: Sequence[str],
     intervals: Sequence[Interval | None],
     belief: Belief | None,
-    pool: tuple[Interval, Floats] | None = None,
+    pool: tuple[Interval, Belief] | None = None,
 ) -> Densities:
     """The same with those of the groups whose ECE has the highest mean; none where all are exact.
 
     Args:
         names, intervals: of the belief's groups. belief: None where nothing is known of groups.
-        pool: interval and draws of the whole pool's, which comes first.
+        pool: interval and belief of the whole pool's, which comes first.
     """
     of_groups = [] if belief is None else marginals(belief)
     every = [
@@ -71,11 +71,13 @@ def with_eces(
     ]
     every.sort(key=lambda one: -one[0].mean)
     shown, left = every[:MOST_ECES], max(0, len(every) - MOST_ECES)
-    found = [] if pool is None else [_value("the whole pool", *pool)]
+    found = []
+    if pool is not None:
+        step = 0.0 if not unlabelled(pool[1]).any() else 1 / int(pool[1].size.sum())
+        found.append(_value("the whole pool", pool[0], draws_of_whole(pool[1]), step))
     for interval, name, g, of in shown:
         assert belief is not None, "these are its groups"
-        drawn = np.abs(_smoothed(belief, [g], of.quantiles(_QUANTILES)))
-        found.append(_value(name, interval, drawn))
+        found.append(_value(name, interval, of.quantiles(_QUANTILES), _step(belief, [g])))
     if not any(one.outline.at for one in found):
         return told
     text = ["The whole pool."] if pool is not None else []
@@ -85,8 +87,9 @@ def with_eces(
     return replace(told, ece=tuple(found), ece_text=" ".join(text))
 
 
-def _value(name: str, of: Interval, drawn: Floats) -> ValueDensity:
-    return ValueDensity(name, of.mean, of.low, of.high, outline(drawn, low=0.0))
+def _value(name: str, of: Interval, drawn: Floats, step: float) -> ValueDensity:
+    smooth = outline(np.abs(_smoothed(drawn, step)), low=0.0)
+    return ValueDensity(name, of.mean, of.low, of.high, smooth)
 
 
 def outline(sample: Floats, low: float | None = None) -> Outline:
@@ -108,15 +111,20 @@ def _difference(work: Assessment, belief: Belief, one: Difference) -> Difference
         first, second = (several.models.names[m] + where for m in (asked.first, asked.second))
     mean, low, high = (round(x, 6) + 0.0 for x in (one.mean, one.low, one.high))
     below, within, above = (probability(p) for p in (one.below, one.within, one.above))
-    smooth = outline(_smoothed(belief, (one.first, one.second), one.drawn))
+    smooth = outline(_smoothed(one.drawn, _step(belief, (one.first, one.second))))
     return DifferenceDensity(first, second, mean, low, high, below, within, above, smooth)
 
 
-def _smoothed(belief: Belief, groups: Sequence[int], drawn: Floats) -> Floats:
-    """The draws with so much added to each that whole items do not show as a comb."""
-    is_counted = belief.population == "finite" and belief.accuracies is None
-    left = by_group(belief, unlabelled(belief)) if is_counted else np.zeros(belief.n_groups)
-    step = max((1 / group_size(belief)[g] for g in groups if left[g]), default=0.0)
+def _step(belief: Belief, groups: Sequence[int]) -> float:
+    """How far apart the possible values are, of which each is a count of whole items."""
+    if belief.population == "infinite" or belief.accuracies is not None:
+        return 0.0
+    left, size = by_group(belief, unlabelled(belief)), group_size(belief)
+    return max((1 / int(size[g]) for g in groups if left[g]), default=0.0)
+
+
+def _smoothed(drawn: Floats, step: float) -> Floats:
+    """The draws with up to half a step added to each, so that whole items show as no comb."""
     even = (np.random.default_rng(drawn.size).permutation(drawn.size) + 0.5) / drawn.size
     found: Floats = drawn + (even - 0.5) * step
     return found

@@ -15,7 +15,6 @@ import numpy as np
 
 from worker.assessment import Assessment, assess
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.summary import draws_of_whole
 from worker.errors import PlanError
 from worker.findings.evidence import groups, overall
 from worker.metrics import WORDS, words_of_outputs
@@ -120,9 +119,7 @@ def with_other_metrics(report: Report, path: Path, labels: Labels, pools: Path) 
 
 
 def _with_eces(told: Densities, by_group: _Estimate | None, pool: _Estimate | None) -> Densities:
-    whole = (
-        None if pool is None or pool.whole is None else (pool.whole, draws_of_whole(pool.belief))
-    )
+    whole = None if pool is None or pool.whole is None else (pool.whole, pool.belief)
     if by_group is None:
         return with_eces(told, (), (), None, whole)
     return with_eces(told, by_group.work.group_names, by_group.of_groups, by_group.belief, whole)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worker.formats import counted, value
+from worker.formats import counted, sentence, value
 from worker.report import pictures_svg as on
 from worker.report.contents import Interval, Report
 from worker.report.pictures_svg import Picture
@@ -44,15 +44,17 @@ def accuracy_against_ece(report: Report) -> Picture:
     axes.set_xlim(*on.spread(xs, (0.0, 1.0)))
     axes.set_ylim(*on.spread(ys, (0.0, 1.0)))
     up_by = 0.025 * (axes.get_ylim()[1] - axes.get_ylim()[0])
-    for name, _, a, e in [one for one in found if one[1]][:_MOST_NAMED]:
-        on.note(axes, a.mean, e.mean + up_by, on.word(sheet, name), color=on.CHOSEN, ha="center")
+    for group, _, a, e in [one for one in found if one[1]][:_MOST_NAMED]:
+        on.note(axes, a.mean, e.mean + up_by, on.word(sheet, group), color=on.CHOSEN, ha="center")
     on.ruled(axes, "x", on.rounded)
     on.ruled(axes, "y", on.rounded)
-    on.labelled(axes, x="accuracy", y="expected calibration error")
+    assert report.source is not None, "drawn of labels from a file"
+    name = next(one.name for one in report.source.metrics if one.metric == "accuracy")
+    on.labelled(axes, x=name, y="expected calibration error")
     worst = max(found, key=lambda one: one[3].mean)
     alt = (
-        f"Accuracy and expected calibration error of {counted(len(found), 'group')}, each with its "
-        f"95% interval. Worst calibrated: {worst[0]}, accuracy {value(worst[2].mean)}, error "
-        f"{value(worst[3].mean)}."
+        f"{sentence(name)} and expected calibration error of {counted(len(found), 'group')}, each "
+        f"with its 95% interval. Worst calibrated: {worst[0]}, {name} {value(worst[2].mean)}, "
+        f"error {value(worst[3].mean)}."
     )
-    return on.printed(sheet, "against-ece", "Accuracy against calibration error", alt)
+    return on.printed(sheet, "against-ece", f"{sentence(name)} against calibration error", alt)
