@@ -13,6 +13,7 @@ from worker.metrics import METRICS
 from worker.nearest import listed, nearest_first
 from worker.plan.group_spec import GroupBy
 from worker.plan.question_part import QuestionPlan
+from worker.pool.judged import says_right
 from worker.pool.ordering import Ints, dense, parts
 from worker.pool.predictions import Predictions
 from worker.pool.superclasses import superclass_of_each
@@ -70,7 +71,7 @@ def unit_codes(question: QuestionPlan, predictions: Predictions, *, is_judged: b
         names = "predicted another class", f"predicted {question.positive}"
         return is_positive.astype(np.int32), names
     if is_judged and not np.isnan(predictions.score[0]):
-        return (predictions.score >= 0.5).astype(np.int32), BY_JUDGE
+        return says_right(predictions.score).astype(np.int32), BY_JUDGE
     if METRICS[question.metric].has_classes_apart:
         return predictions.predicted, predictions.classes
     return np.zeros(predictions.n_items, dtype=np.int32), ("",)
