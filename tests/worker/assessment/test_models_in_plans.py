@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from tests.worker.assessment.models_pool import COMPARE, TWO, plan_of, values_of, write_models
@@ -121,3 +122,11 @@ def test_annotators_do_not_see_what_a_model_says(tmp_path):
     values["models"][1] |= {"predictions": "old.csv", "predicted": "new_said", "score": None}
     values["pool"]["data"] = {"image": "image", "hint": "new_said"}
     assert "holds what the model new says" in _mistakes(tmp_path, values)
+
+
+def test_models_that_nobody_labels_need_no_pool_part(tmp_path):
+    values = values_of(["old", "new"], COMPARE)
+    del values["pool"]
+    path = tmp_path / "models.yaml"
+    path.write_text(yaml.safe_dump(values), encoding="utf-8")
+    assert load_plan(path, for_simulation=True).pool.data == {}
