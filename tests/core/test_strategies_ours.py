@@ -95,6 +95,15 @@ def test_estimating_it_labels_what_lowers_the_squared_error_most():
     assert shares(b, ESTIMATE, n=4000) == pytest.approx([1 - EVEN, EVEN, 0], abs=0.03)
 
 
+@pytest.mark.parametrize(("n_predicted", "even"), [(20_000, EVEN), (60, EXPLORE)])
+def test_where_hardly_any_item_is_predicted_positive_few_labels_lie_as_items_do(n_predicted, even):
+    metric = Metric("f1", unit=np.array([0, 0, 1]))
+    size, right = [90_000, 400, n_predicted], [400, 30, n_predicted // 4]
+    b = belief(size, right, [0, 10, 0], [0, 0, 0], metric=metric)
+    assert question_drop(b).argmax() == 0
+    assert shares(b, ESTIMATE, n=2000) == pytest.approx([1 - even, even, 0], abs=0.04)
+
+
 def test_the_first_label_of_an_estimate_is_any_items_however_many_strata_there_are():
     size = np.tile([10, 30], 400)
     none, each, fit = np.zeros(800, int), np.arange(800), unfitted()
