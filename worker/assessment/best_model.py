@@ -16,7 +16,7 @@ from worker.core.posterior.accuracies import (
 )
 from worker.core.posterior.belief import Belief
 from worker.core.questions.question import Question
-from worker.core.strategies import STRATEGIES, Choice, NothingLeft, Strategy
+from worker.core.strategies import STRATEGIES, Choice, Strategy
 from worker.core.strategies.best_model import best_model
 from worker.core.strategies.picking import any_item
 from worker.plan import Plan
@@ -71,11 +71,9 @@ class BestModel:
         rng: np.random.Generator,
         strategy: Strategy,
     ) -> Choice:
-        helpful, n_strata = self.helpful(left), self.strata.size.size
-        if not helpful.any():
-            raise NothingLeft("every item that could help is labelled, queued or withheld.")
+        n_strata = self.strata.size.size
         if strategy is STRATEGIES["random"]:
-            return Choice(any_item(helpful, rng), 0, {})
+            return Choice(any_item(self.helpful(left), rng), 0, {})
         assert belief.accuracies is not None, "a belief about models has them"
         return best_model(belief.accuracies, question, left[:n_strata], pending[:n_strata], rng)
 

@@ -18,7 +18,7 @@ from worker.core.posterior.views import View
 from worker.core.prior import empirical, fitting
 from worker.core.prior.hyperparameters import Scores
 from worker.core.questions.question import Question
-from worker.core.strategies import STRATEGIES, Choice, NothingLeft, Strategy
+from worker.core.strategies import STRATEGIES, Choice, Strategy
 from worker.core.strategies.models import for_each
 from worker.core.strategies.ours import assay
 from worker.core.strategies.picking import any_item
@@ -155,11 +155,8 @@ class Several:
         rng: np.random.Generator,
         strategy: Strategy,
     ) -> Choice:
-        helpful = self.helpful(left)
-        if not helpful.any():
-            raise NothingLeft("every item that could help is labelled, queued or withheld.")
         if strategy is STRATEGIES["random"]:
-            cell, numbers = any_item(helpful, rng), {}
+            cell, numbers = any_item(self.helpful(left), rng), {}
         elif self.asked:
             (view,) = self.views
             choice = assay(belief, question, view.of_cells(left), view.of_cells(pending), rng)

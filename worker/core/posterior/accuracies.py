@@ -1,10 +1,9 @@
 """The accuracies of many models on one pool, of which one label tells at once.
 
-What all models say of an item gives its classes probabilities: the geometric mean of what each
-model gives them. They are taken for a guess. Labels show how far right answers differ from it: in
-all strata together, by how much each model is to be believed more or less than the guess has it (a
-tilt), and in each stratum by itself. The guess saves labels where it is good; it never decides for
-them.
+What all models say of an item gives its classes probabilities: the mean of what each model gives
+them. They are taken for a guess. Labels show how far right answers differ from it: in all strata
+together, by how much each model is to be believed more or less than the guess has it (a tilt), and
+in each stratum by itself. The guess saves labels where it is good; it never decides for them.
 """
 
 from dataclasses import dataclass

@@ -87,8 +87,14 @@ def checked(belief: Belief, question: Question, left: Ints, pending: Ints) -> In
 
 
 def any_item(left: Ints, rng: Rng) -> int:
-    """The cell of one of the remaining items, each as likely as any other."""
+    """The cell of one of the remaining items, each as likely as any other.
+
+    Raises:
+        NothingLeft: there are none.
+    """
     upto = np.cumsum(left)
+    if not upto[-1]:
+        raise NothingLeft("every item that could help is labelled, queued or withheld.")
     return int(np.searchsorted(upto, rng.integers(upto[-1]), side="right"))
 
 
