@@ -135,7 +135,12 @@ def hash_of(plan: Plan, sources: list[tuple[str, str]], is_positive_alone: bool 
         "pool": without_folders(plan.pool),
         "seed": plan.seed,
         # what the cells follow, and what is kept beside them
-        "units": [asked.bins, asked.positive, *(["predicted class"] * has_classes_apart)],
+        "units": [
+            asked.bins,
+            asked.positive,
+            *(["predicted class"] * has_classes_apart),
+            *(["judge"] * (plan.annotation.verdict is not None)),
+        ],
         "is_of_true_classes": METRICS[asked.metric].of_true_classes or asked.positive is not None,
         "costs": [
             asked.costs if asked.costs in NAMED_COSTS else asked.cost_path is not None,
