@@ -72,7 +72,8 @@ def test_next_month_its_own_labels_tell_the_kinds_which_may_be_others(tmp_path: 
     at_first = failures_of(work, {})
     assert [(one.name, one.labelled, one.low) for one in at_first] == [(k, 0, 0) for k in WRONG]
     wrong = sum(label != "Correct" for label in labels) / 400
-    assert sum(one.mean for one in at_first) == pytest.approx(wrong, abs=0.05)
+    # before a label of this month it is open how much of the other one still holds in each topic
+    assert sum(one.mean for one in at_first) == pytest.approx(wrong, abs=0.08)
     truth = read_truth(work.plan, work.pool, "human").tolist()
     for k, one in enumerate(failures_of(work, _tally(work, range(400), truth)), start=1):
         share = truth.count(k) / 400

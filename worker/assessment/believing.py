@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.assessment.covariates import scores, with_two_effects
+from worker.assessment.covariates import effect_groups, scores
 from worker.assessment.outcomes import Outcomes
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.calibration_prior import shared_prior, with_calibrated
@@ -78,9 +78,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     found: tuple[Fit, Any, Any] | None = _fits.get(key)
     if found is None:
         right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
-        said = scores(pool)
-        group = pool.cell_group if said.second is None else with_two_effects(pool)
-        rates = fitting.fit(right, wrong, group, said)
+        rates = fitting.fit(right, wrong, effect_groups(pool), scores(pool))
         kinds = None
         if meaning.n_kinds and early[:, 1:].any():
             kinds = learnt_errors(early, meaning)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import believing
-from worker.assessment.covariates import scores
+from worker.assessment.covariates import effect_groups, scores
 from worker.assessment.outcomes import Outcomes, count
 from worker.core.drift.history import (
     DISCOUNTS,
@@ -137,13 +137,13 @@ def _fitted_to_both(
         return plain, None
     if meaning.metric.pooled:  # for discounts near 0, and near 1
         return with_prior(plain, *believing.shared_rates(pool, early, early + before)), None
-    earlier, told = _right_or_wrong(before), scores(pool)
+    earlier, told, group = _right_or_wrong(before), scores(pool), effect_groups(pool)
     key = "alone", pool.hash, plan.question.metric
     alone: Any = _fits.get(key)
     if alone is None:
-        alone = log_evidence(earlier, pool.cell_group, told)
+        alone = log_evidence(earlier, group, told)
         _fits.put(key, alone, alone.size)
-    rates = fit_continued(_right_or_wrong(early), earlier, pool.cell_group, told, alone)
+    rates = fit_continued(_right_or_wrong(early), earlier, group, told, alone)
     both, errors = early + before, plain.errors
     if errors is not None and both[:, 1:].any():
         errors = replace(believing.learnt_errors(both, meaning), counts=errors.counts)
@@ -160,7 +160,7 @@ def _plausible(plain: Belief, labels: Ints, pool: Pool, meaning: Outcomes) -> li
     if meaning.metric.pooled:
         return [with_prior(plain, *believing.shared_rates(pool, labels))]
     told, counts = scores(pool), _right_or_wrong(labels)
-    found = fitting.fit(counts[:, 0], counts[:, 1], pool.cell_group, told)
+    found = fitting.fit(counts[:, 0], counts[:, 1], effect_groups(pool), told)
     best = with_prior(plain, *believing.prior_for(meaning, pool, found.mode, found.covariance))
     drawn = fitting.plausible(found, _N_PLAUSIBLE)
     priors = [believing.prior_for(meaning, pool, h) for h in drawn]

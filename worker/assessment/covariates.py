@@ -51,7 +51,7 @@ def scores(pool: Pool) -> Scores:
             along = np.where(is_positive, pool.cell_mean_logit, 0.0)
             more += (Covariate(along, 0.0, _POSITIVE_SLOPE),)
     if pool.is_judged:
-        size, place, log_tau = pool.cell_size, with_two_effects(pool), _OF_TOPICS
+        size, place, log_tau = pool.cell_size, effect_groups(pool), _OF_TOPICS
     if pool.positive_share is not None:
         lapse = np.where(is_positive, 1.0, np.fmin(_MISSED * pool.positive_share, 1.0))
     if not pool.has_scores:
@@ -63,10 +63,13 @@ def scores(pool: Pool) -> Scores:
     return Scores(pool.cell_mean_logit, above, more, size, place, lapse, second, log_tau)
 
 
-def with_two_effects(pool: Pool) -> Ints:
-    """(C,) ascending: what is wrong of a group's items that are predicted positive, and of others.
+def effect_groups(pool: Pool) -> Ints:
+    """(C,) ascending: which cells have an effect in common; two a group where `Scores.second` is.
 
-    The two are off each by itself: under one effect for both the pool's F1 held in .77 of 34 rows.
-    So are outputs that a judge calls right, and others.
+    What is wrong of a group's items that are predicted positive, and of others, is off each by
+    itself: under one effect for both the pool's F1 held in .77 of 34 rows. So are outputs that a
+    judge calls right, and others.
     """
+    if pool.positive_share is None and not pool.is_judged:
+        return pool.cell_group
     return 2 * pool.cell_group + pool.cell_unit

@@ -21,7 +21,7 @@ NUMBERS = ("mean", "variance", "drop", "rate", "weight", "own", "moved")
 KINDS = (
     *PARTS,
     *("which model", "worst of each model", "continued", "several annotators", "evaluate"),
-    *("best model", "verdicts"),
+    *("best model", "verdicts", "all verdicts"),
 )
 
 

@@ -70,7 +70,10 @@ def _stacked(new: Ints, before: Ints, share: float, group: Ints, scores: Scores)
     both = np.concatenate([new, before])
     n_groups = int(group[-1]) + 1 if group.size else 0
     more = tuple(replace(one, x=np.tile(one.x, 2)) for one in scores.more)
-    twice = Scores(np.tile(scores.cell, 2), np.tile(scores.group, 2), more)
+    lapse = np.tile(scores.lapse, 2 if scores.lapse.size > 1 else 1)
+    twice = replace(
+        scores, cell=np.tile(scores.cell, 2), group=np.tile(scores.group, 2), more=more, lapse=lapse
+    )
     of = np.concatenate([group, group + n_groups])
     seen = evidence(both[:, 0], both[:, 1], of, twice)
     n_new = np.unique(group[new.any(axis=1)]).size
