@@ -186,7 +186,7 @@ def test_later_commands_find_it_and_a_second_plan_joins(up: Terminal, own: OwnSe
     (up.folder / "more.yaml").write_text(text)
     joined = on_terminal(up.folder, "up", "more.yaml")
     assert joined.process.wait(300) == 0, joined.text
-    joined.waits_for("Started more.")
+    project = int(joined.waits_for(r"Started more\. Annotators label in \S+/projects/(\d+)"))
     joined.waits_for("The `assay up` that runs takes care of it")
     assert up.process.poll() is None
 
@@ -199,7 +199,7 @@ def test_later_commands_find_it_and_a_second_plan_joins(up: Terminal, own: OwnSe
     doctor.waits_for(f"Label Studio: {re.escape(LABEL_STUDIO_VERSION)} at {own.url}")
     link = up.waits_for(r"Annotators sign up at (\S+)")
     with sign_up_at(link, "ben@example.com", "a-password-of-some-length") as ben:
-        assert eventually(lambda: ben.next_task(2))
+        assert eventually(lambda: ben.next_task(project))
 
 
 def test_killed_it_comes_back_and_at_the_end_it_goes_and_stays_for_the_next_time(
