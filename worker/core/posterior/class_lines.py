@@ -1,6 +1,7 @@
 """Recall, precision and F1 of all classes near their means, where they are linear: to choose by."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,9 @@ from worker.core.posterior.belief import Belief, Cells, filled_groups, group_siz
 from worker.core.posterior.linear import Costs, costs_of, speaks_for
 from worker.core.posterior.metrics import RATIOS, Metric
 from worker.core.posterior.parts import Part, part_of
+
+if TYPE_CHECKING:
+    from worker.core.posterior.moments import Moments
 
 Floats = NDArray[np.float64]
 
@@ -78,17 +82,15 @@ def accuracies_of(b: Belief) -> Belief:
     return of_accuracy
 
 
-def lines_of_each(
-    b: Belief, variance: Floats, drop: Floats, rate: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Mean and variance (G,) of each class's ratio, and (C, G) the drop of these by one more label.
+def moments_of_classes(b: Belief, known: "Moments") -> "Moments":
+    """What is expected of each class's ratio, and of one more label anywhere.
 
     A label in a cell tells of the hits of the class that is predicted there, and of the misses of
     every other one by how probable it is that the item is of that class. What moves the cells of a
     group together counts among the hits only.
 
     Args:
-        variance, drop, rate: of the accuracies of the same groups (`posterior.moments`).
+        known: the moments of `accuracies_of` the belief.
     """
     assert b.errors is not None, "checked when the belief was made"
     filled, every = filled_groups(b), slice(0, b.group.size)
@@ -110,11 +112,23 @@ def lines_of_each(
         squared = squared + strength * wrong[:, None]
     missed = kinds**2 * spread[:, None] + other * squared / (strength + 1)
 
+    rate = known.rate
     moved = np.vecdot(weight, part.gain) ** 2 * rate * (1 - rate)
     own = np.vecdot(weight * (1 - part.rho), speaks_for(part, strength))
-    drops = kinds**2 * moved[:, None] + other * (own**2 / np.maximum(1 - rate, _LEAST))[:, None]
-    drops *= at.per_miss[0] ** 2
-    drops[np.arange(b.group.size), b.metric.unit] = drop * of_hit[b.group] ** 2
-    drops[part.left[:, 0] == 0] = 0.0
-    mean = np.where(group_size(b) > 0, at.ratio[0], np.nan)
-    return mean, of_hit**2 * variance + at.per_miss[0] ** 2 * missed.sum(axis=0), drops
+    drop = kinds**2 * moved[:, None] + other * (own**2 / np.maximum(1 - rate, _LEAST))[:, None]
+    drop *= at.per_miss[0] ** 2
+    cell = np.arange(b.group.size)
+    drop[cell, b.metric.unit] = known.drop * of_hit[b.group] ** 2
+    drop[part.left[:, 0] == 0] = 0.0
+
+    is_empty = group_size(b) == 0
+    mean = np.where(is_empty, np.nan, at.ratio[0])
+    variance = of_hit**2 * np.nan_to_num(known.variance) + at.per_miss[0] ** 2 * missed.sum(axis=0)
+    variance = np.where(is_empty, np.nan, variance)
+    share = group_size(b) / b.size.sum()
+    given = np.stack([mean, variance])[:, :, None].repeat(known.given.shape[2], axis=2)
+    return replace(
+        known, mean=mean, variance=variance, drop=drop @ share / share[b.group], given=given,
+        between=np.zeros(b.n_groups), own=variance, moved=np.zeros_like(known.moved),
+        of_classes=drop,
+    )  # fmt: skip

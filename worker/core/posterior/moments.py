@@ -15,7 +15,7 @@ from worker.core.posterior.calibration import calibration_error
 from worker.core.posterior.class_lines import (
     accuracies_of,
     line_of_classes,
-    lines_of_each,
+    moments_of_classes,
 )
 from worker.core.posterior.confusion import confusion
 from worker.core.posterior.differences import differences
@@ -85,7 +85,7 @@ def moments(b: Belief) -> Moments:
             b._memo["moments"] = _side_by_side([moments(part) for part in b.parts])
             return b._memo["moments"]  # type: ignore[no-any-return]
         if b.metric.classes == "each":
-            known = _of_classes(b, moments(accuracies_of(b)))
+            known = moments_of_classes(b, moments(accuracies_of(b)))
         else:
             base: tuple[Moments, tuple[int, ...]] | None = b._memo.pop("stale_moments", None)
             known = _fresh(b) if base is None else _refreshed(b, *base)
@@ -111,23 +111,6 @@ def _of_votes(b: Belief, measured: Known) -> Moments:
         moved=np.zeros((b.n_groups, 0)),
         rate_moved=np.zeros((b.group.size, 0)),
         total=(float(total.mean()), float(total.var())),
-    )
-
-
-def _of_classes(b: Belief, known: Moments) -> Moments:
-    """Of each class's recall or F1; `known` are those of the accuracies of the same groups."""
-    mean, variance, drop = lines_of_each(b, known.variance, known.drop, known.rate)
-    share = group_size(b) / b.size.sum()
-    return replace(
-        known,
-        mean=mean,
-        variance=variance,
-        drop=drop @ share / share[b.group],
-        given=np.stack([mean, variance])[:, :, None].repeat(known.given.shape[2], axis=2),
-        between=np.zeros(b.n_groups),
-        own=variance,
-        moved=np.zeros_like(known.moved),
-        of_classes=drop,
     )
 
 
