@@ -88,7 +88,7 @@ class OneModel:
         return None
 
     def helpful(self, cells: Ints) -> Ints:
-        if self.question.task != "compare" or self.first.metric.classes == "each":
+        if self.question.task != "compare":
             return cells
         return np.where(np.isin(self.pool.cell_group, self.question.pairs), cells, 0)
 
