@@ -8,7 +8,7 @@ from worker.core.posterior.belief import Belief
 from worker.core.posterior.summary import mean
 from worker.core.prior.empirical import prior_of
 from worker.core.prior.fitting import fit
-from worker.core.prior.hyperparameters import Hyperparameters, Scores
+from worker.core.prior.hyperparameters import Hyperparameters, Level, Scores
 from worker.core.prior.siblings import levels
 
 H = Hyperparameters(log_tau=0.0)
@@ -22,7 +22,7 @@ def told(right, wrong, parent=PARENT):
 
 
 def test_without_labels_nothing_is_shifted_and_nothing_left_out():
-    shift, left = told([0] * 10, [0] * 10)
+    shift, left, _ = told([0] * 10, [0] * 10)
     assert shift == pytest.approx(np.zeros(10), abs=1e-12)
     assert left == pytest.approx(np.ones(10), abs=1e-2)
 
@@ -37,14 +37,14 @@ def test_a_groups_own_labels_do_not_shift_it():
 
 
 def test_siblings_that_are_alike_narrow_and_parents_apart_shift_each_group_to_its_own():
-    shift, left = told([30] * 5 + [2] * 5, [2] * 5 + [30] * 5)
+    shift, left, _ = told([30] * 5 + [2] * 5, [2] * 5 + [30] * 5)
     assert (shift[:5] > 0.4).all()
     assert (shift[5:] < -0.4).all()
     assert (left < 0.6).all()
 
 
 def test_groups_without_a_parent_are_left_as_they_are():
-    shift, left = told([30] * 10, [2] * 10, [-1] * 5 + [0] * 5)
+    shift, left, _ = told([30] * 10, [2] * 10, [-1] * 5 + [0] * 5)
     assert (shift[:5] == 0).all()
     assert (left[:5] == 1).all()
     assert (shift[5:] > 0).all()
@@ -52,10 +52,10 @@ def test_groups_without_a_parent_are_left_as_they_are():
 
 def test_without_levels_the_prior_is_the_one_that_it_was():
     plain = prior_of(H, FLAT)
-    same = prior_of(H, FLAT, level=(np.zeros(10), np.ones(10)))
+    same = prior_of(H, FLAT, level=Level(np.zeros(10), np.ones(10), np.zeros(10)))
     for a, b in zip(plain, same, strict=True):
         assert (a == b).all()
-    risen = prior_of(H, FLAT, level=(np.full(10, 1.0), np.full(10, 0.5)))
+    risen = prior_of(H, FLAT, level=Level(np.full(10, 1.0), np.full(10, 0.5), np.zeros(10)))
     rate = risen[0] / (risen[0] + risen[1])
     assert (rate @ risen[2] > (plain[0] / (plain[0] + plain[1])) @ plain[2]).all()
 
@@ -70,7 +70,7 @@ def test_shift_and_variance_are_those_of_simulated_siblings():
         effect = np.sqrt(0.6) * v[parent] + np.sqrt(0.4) * u
         n = rng.integers(0, 40, 40)
         right = rng.binomial(n, special.expit(effect))
-        shift, left = levels(
+        shift, left, _ = levels(
             Hyperparameters(a=0, log_tau=0.0, log_s=7.0),
             Scores(np.zeros(40), np.zeros(40)),
             right,

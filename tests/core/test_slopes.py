@@ -12,7 +12,7 @@ from worker.core.posterior.metrics import ACCURACY, Errors, Metric
 from worker.core.posterior.moments import moments
 from worker.core.prior.empirical import prior_of, shared_of
 from worker.core.prior.fitting import fit
-from worker.core.prior.hyperparameters import Covariate, Hyperparameters
+from worker.core.prior.hyperparameters import Covariate, Hyperparameters, Level
 from worker.core.prior.shared import with_fixed
 
 N_GROUPS, N_CELLS, STEP = 6, 4, 1e-4
@@ -90,7 +90,8 @@ def test_further_covariates_move_them_too():
 
 def test_siblings_say_how_far_the_level_is_shifted():
     group = np.repeat(np.arange(N_GROUPS), N_CELLS)
-    level = np.linspace(-0.5, 0.5, N_GROUPS)[group], np.linspace(0.4, 1.2, N_GROUPS)[group]
+    shift, left = np.linspace(-0.5, 0.5, N_GROUPS)[group], np.linspace(0.4, 1.2, N_GROUPS)[group]
+    level = Level(shift, left, np.zeros(group.size))
     b, found, scores = case(level=level)
     of_groups, _ = differences(b, found, lambda h: prior_of(h, scores, level=level))
     assert moments(b).moved == pytest.approx(of_groups, abs=1e-7)

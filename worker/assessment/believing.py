@@ -15,14 +15,15 @@ from worker.core.posterior.calibration_prior import shared_prior, with_calibrate
 from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.metrics import Errors
-from worker.core.prior import empirical, fitting, priors, siblings
+from worker.core.prior import class_effects, empirical, fitting, priors, siblings
 from worker.core.prior.hyperparameters import (
     Fit,
     Hyperparameters,
+    Level,
     curve_places,
     unfitted,
 )
-from worker.core.prior.kinds import common_errors, expected_kinds, fit_kinds
+from worker.core.prior.kinds import expected_kinds, fit_kinds
 from worker.core.prior.shared import Shared, with_component_apart, with_fixed
 from worker.metrics import METRICS
 from worker.plan import Plan
@@ -75,14 +76,13 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     if meaning.metric.pooled:
         return _apart(with_prior(belief, *shared_rates(pool, early)), pool)
     key = pool.hash, early.tobytes()
-    found: tuple[Fit, Any, Any] | None = _fits.get(key)
+    found: tuple[Fit, Any, Level | None] | None = _fits.get(key)
     if found is None:
         right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
-        rates = fitting.fit(right, wrong, effect_groups(pool), scores(pool))
+        rates, level = _rates_and_level(right, wrong, pool)
         kinds = None
         if meaning.n_kinds and early[:, 1:].any():
             kinds = learnt_errors(early, meaning)
-        level = _level(rates.mode, right, wrong, pool)
         found = rates, kinds, level
         _fits.put(key, found, early.size + (0 if kinds is None else kinds.prior.size))
     rates, kinds, level = found
@@ -95,7 +95,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     return _apart(with_prior(belief, *prior, errors, shared_of(meaning, pool, rates, level)), pool)
 
 
-def shared_of(meaning: Outcomes, pool: Pool, rates: Fit, level: Any = None) -> Shared:
+def shared_of(meaning: Outcomes, pool: Pool, rates: Fit, level: Level | None = None) -> Shared:
     """What of `prior_for` is common to all groups of the pool."""
     n_groups = len(pool.group_names)
     shared = empirical.shared_of(
@@ -115,12 +115,17 @@ def _counted_once(rates: Fit) -> Fit:
     return replace(rates, covariance=times[:, None] * rates.covariance * times)
 
 
-def _level(h: Hyperparameters, right: Ints, wrong: Ints, pool: Pool) -> Any:
-    """What siblings say of the cells' groups; None where no groups have parents."""
+def _rates_and_level(right: Ints, wrong: Ints, pool: Pool) -> tuple[Fit, Level | None]:
+    """The fit to labels, and what is told of the cells' levels beside it."""
+    group, told = effect_groups(pool), scores(pool)
+    if pool.has_classes_apart:
+        cells = class_effects.Cells(right, wrong, group, pool.cell_unit, pool.cell_size)
+        return class_effects.fit(cells, told)
+    rates = fitting.fit(right, wrong, group, told)
     if pool.parents is None:
-        return None
-    found = siblings.levels(h, scores(pool), right, wrong, pool.cell_group, pool.parents.of_group)
-    return tuple(of_group[pool.cell_group] for of_group in found)
+        return rates, None
+    of = pool.cell_group, pool.parents.of_group
+    return rates, siblings.levels(rates.mode, told, right, wrong, *of)
 
 
 def _apart(belief: Belief, pool: Pool) -> Belief:
@@ -164,7 +169,11 @@ def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:
 
 
 def prior_for(
-    meaning: Outcomes, pool: Pool, h: Hyperparameters, covariance: Any = None, level: Any = None
+    meaning: Outcomes,
+    pool: Pool,
+    h: Hyperparameters,
+    covariance: Any = None,
+    level: Level | None = None,
 ) -> tuple[Any, Any, Any]:
     """`empirical.prior_of` the pool; for an ECE in groups each of them may be calibrated."""
     prior = empirical.prior_of(h, scores(pool), covariance, level)
@@ -201,8 +210,7 @@ def _errors(plan: Plan, pool: Pool, meaning: Outcomes, beta: Any) -> Errors | No
 def learnt_errors(counts: Ints, meaning: Outcomes) -> Errors:
     """The errors among outcomes (C, 1 + L), and a prior of their kinds that is learnt from them."""
     seen = counts[:, 1:]
-    prior = fit_kinds(seen, share_of(meaning), meaning.possible)
-    return Errors(seen, prior, common_errors(seen))
+    return Errors(seen, *fit_kinds(seen, share_of(meaning), meaning.possible))
 
 
 def share_of(meaning: Outcomes) -> Any:

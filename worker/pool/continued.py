@@ -61,7 +61,7 @@ def in_cells(
         own = np.flatnonzero(pool.cell_group == (-1 if g is None else g))
         if positive is not None:
             own = own[pool.cell_unit[own] == int(predicted == positive)]
-        elif pool.unit_names == pool.classes:
+        elif pool.has_classes_apart:
             own = own[pool.cell_unit[own] == classes[predicted]]
         if not own.size:
             missing[f"the group {predicted if is_by_class else name}"] += 1
@@ -79,7 +79,7 @@ def needs_scores(pool: Pool, positive: str | None) -> bool:
     Args:
         positive: as of `in_cells`.
     """
-    is_by_score = positive is None and pool.unit_names != pool.classes
+    is_by_score = positive is None and not pool.has_classes_apart
     place = pool.cell_group
     if not is_by_score:
         place = len(pool.unit_names) * pool.cell_group + pool.cell_unit

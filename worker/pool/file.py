@@ -124,6 +124,11 @@ class Pool:
         return None if self.known is None or self.labelled_in else self.known.n_items
 
     @property
+    def has_classes_apart(self) -> bool:
+        """Whether the cells' units are the predicted classes."""
+        return self.unit_names == self.classes
+
+    @property
     def is_judged(self) -> bool:
         """Whether the cells' units are what a judge calls the outputs."""
         return self.unit_names == BY_JUDGE

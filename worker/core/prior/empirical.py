@@ -14,6 +14,7 @@ from scipy import special
 from worker.core.prior.hyperparameters import (
     Fit,
     Hyperparameters,
+    Level,
     Scores,
     closeness,
     curve_places,
@@ -40,14 +41,13 @@ def prior_of(
     h: Hyperparameters,
     scores: Scores,
     covariance: Floats | None = None,
-    level: tuple[Floats, Floats] | None = None,
+    level: Level | None = None,
 ) -> tuple[Floats, Floats, Floats]:
     """alpha (C, U), beta (C, U) and mixture (U,) of the prior that the hyperparameters describe.
 
     Args:
         covariance: (6 + K, 6 + K) of the hyperparameters; None if they are known.
-        level: (C,) what siblings say of the group effect of each cell's group: how far it is
-            shifted, in logits, and what is left of its variance (`worker.core.prior.siblings`).
+        level: what siblings of its group or other cells of its class say of each cell.
 
     What is not known of them widens the prior of every group: the variance of a cell's curve adds
     to the group effect's. Where cells are told apart (`Scores.size`) that of the group's mean curve
@@ -67,15 +67,17 @@ def prior_of(
         of_curve += _variance(x[:3], moved) - _variance(common[:3], moved)
         apart -= _variance((x - common)[:3], moved)
     of_s, _, of_lapse = np.diag(covariance)[3:6]
-    shift, left = (0.0, 1.0) if level is None else (level[0][:, None], level[1])
+    shift, left = (0.0, 1.0) if level is None else (level.shift[:, None], level.left)
     tau = _sd_of_effect(h, covariance, np.maximum(of_curve, 0.0), left)
     lapse = scores.lapses(h.log_lapse + of_lapse / 2)
     centre = h.curve(x)[:, None]
     mu = rate_of(special.expit(centre + shift + tau[:, None] * GRID), lapse)
     m = rate_of(special.expit(centre), lapse)
     s = np.exp(h.log_s - of_s / 2) * closeness(m)
-    if scores.size is not None:
-        s = 1 / (1 / s + m * (1 - m) * np.maximum(apart, 0.0)[:, None])
+    own = np.maximum(apart, 0.0) if scores.size is not None else np.zeros(1)
+    own = own if level is None else own + level.apart
+    if own.any():
+        s = 1 / (1 / s + m * (1 - m) * own[:, None])
     pairs: Floats = np.multiply.outer(MIXTURE, MIXTURE)
     mixture = MIXTURE if scores.second is None else pairs.ravel()
     return scores.crossed(s * mu), scores.crossed(s * (1 - mu)), mixture
@@ -87,7 +89,7 @@ def shared_of(
     size: NDArray[np.int64],
     group: NDArray[np.int64],
     n_groups: int,
-    level: tuple[Floats, Floats] | None = None,
+    level: Level | None = None,
 ) -> Shared:
     """What of `prior_of` is common to all groups: the uncertainty of the curve, and of tau.
 
@@ -109,7 +111,7 @@ def shared_of(
     spread, axes = np.linalg.eigh(fit.covariance[np.ix_(at, at)])
     root = axes * np.sqrt(np.maximum(spread, 0.0))  # (4 + K, 4 + K)
     along = root[:-1].T @ _common_to_group(h, scores)  # (4 + K, C) logits
-    left = 1.0 if level is None else level[1]
+    left = 1.0 if level is None else level.left
     sd = _sd_of_effect(h, fit.covariance, (along**2).sum(axis=0), left)
     middle = special.expit(h.curve(x))
     slope = size * np.maximum(middle * (1 - middle), _LEAST_SLOPE)
@@ -131,14 +133,14 @@ def shared_of(
     return replace(of_effect(~scores.second), second=of_effect(scores.second))
 
 
-def _slopes_of(fit: Fit, scores: Scores, level: tuple[Floats, Floats] | None) -> Slopes:
+def _slopes_of(fit: Fit, scores: Scores, level: Level | None) -> Slopes:
     """How the prior of every cell moves with the hyperparameters, at the likeliest ones."""
     h, lapse = fit.mode, scores.lapses(fit.mode.log_lapse)
     centre = h.curve(scores.x)
     middle = special.expit(centre)[:, None]
     m = rate_of(middle, lapse)
     per_m = moves(m) * (m - 0.5) / (m * (1 - m))
-    shift, left = (0.0, np.ones(1)) if level is None else level
+    shift, left = (0.0, np.ones(1)) if level is None else level[:2]
     effect = np.sqrt(left)[:, None] * np.exp(h.log_tau) * GRID
     spread, axes = np.linalg.eigh(fit.covariance)
     root = axes * np.sqrt(np.maximum(spread, 0.0))

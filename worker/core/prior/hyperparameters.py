@@ -1,6 +1,7 @@
 """What the empirical prior is made of: covariates of the cells, and hyperparameters."""
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,6 +150,18 @@ def moves(rate: Floats) -> NDArray[np.bool_]:
 # surest items to be wrong: nine sets have .01 to .35%, and where it expected .4% the whole pool's
 # accuracy was told too low after a thousand labels.
 WEAK = np.array([[0.0, 2.0], [0.9, 1.0], [0.2, 0.5], [4.0, 1.0], [-1.5, 0.8], [-7.0, 1.0]])
+
+
+class Level(NamedTuple):
+    """What labels elsewhere say of the level of each cell (C,), beside the curve.
+
+    shift: in logits. left: the share of the variance of its group's effect that is left. apart:
+    the variance of the shift, by which the cell may lie apart from the others of its group.
+    """
+
+    shift: Floats
+    left: Floats
+    apart: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

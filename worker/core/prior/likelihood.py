@@ -95,6 +95,48 @@ class _Strength:
     lapse_lapse: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Likelihoods:
+    """Of the cells (c) and groups (g) under some hyperparameters, by component.
+
+    down: (c, 1) how log m moves with log lapse. shares: (g, U) of the components, given the labels
+    of a group. times: (g, 1) how often it counts.
+    """
+
+    labels: "_Labels"
+    by_s: "_Strength"
+    curve: Floats
+    effect: Floats
+    down: Floats
+    shares: Floats
+    times: Floats
+
+
+def _likelihoods(p: Floats, seen: Evidence) -> tuple[float, _Likelihoods]:
+    """The log of the labels' marginal likelihood, and what it is made of."""
+    effect, lapse = np.exp(p[4]) * GRID, np.exp(p[5]) * seen.lapse
+    centre = (p[curve_places(len(seen.x))] @ seen.x)[:, None]
+    curve, middle = special.expit(centre + effect), special.expit(centre)
+    m = rate_of(middle, lapse)
+    s = np.exp(p[3]) * closeness(m)
+    labels = _labels(s, rate_of(curve, lapse), seen)
+    by_component = _of_groups(labels.log, seen) + _LOG_MIXTURE
+    top = by_component.max(axis=1, keepdims=True)
+    shares = np.exp(by_component - top)
+    total = shares.sum(axis=1, keepdims=True)
+    times = np.broadcast_to(seen.times, len(total))[:, None]
+    down = np.broadcast_to(-lapse / np.maximum(1 - lapse, LEAST_RATE), centre.shape)
+    by_s = _moves_of_s(m[:, 0], middle[:, 0], down[:, 0])
+    value = float((times * (top + np.log(total))).sum())
+    return value, _Likelihoods(labels, by_s, curve, effect, down, shares / total, times)
+
+
+def moves_of_cells(p: Floats, seen: Evidence) -> Floats:
+    """(2, c) slope and curvature of each cell's log likelihood in the centre of its curve."""
+    slopes, of_centre, _ = _of_cells(_likelihoods(p, seen)[1], seen)
+    return np.stack([slopes[0], of_centre[0]])
+
+
 def log_likelihood(p: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
     """The log of the labels' marginal likelihood, its gradient and its Hessian.
 
@@ -108,24 +150,9 @@ def log_likelihood(p: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
         Louis, "Finding the observed information matrix when using the EM algorithm" (1982): of a
         mixture over components the mean of the second derivatives, and the covariance of the first.
     """
-    effect, lapse = np.exp(p[4]) * GRID, np.exp(p[5]) * seen.lapse
     at = curve_places(len(seen.x))
-    centre = (p[at] @ seen.x)[:, None]
-    curve, middle = special.expit(centre + effect), special.expit(centre)
-    m = rate_of(middle, lapse)
-    s = np.exp(p[3]) * closeness(m)
-    labels = _labels(s, rate_of(curve, lapse), seen)
-    by_component = _of_groups(labels.log, seen) + _LOG_MIXTURE
-    top = by_component.max(axis=1, keepdims=True)
-    shares = np.exp(by_component - top)
-    total = shares.sum(axis=1, keepdims=True)
-    shares /= total  # (g, U) of the components, given the labels of a group
-    times = np.broadcast_to(seen.times, len(total))[:, None]
-
-    down = np.broadcast_to(-lapse / np.maximum(1 - lapse, LEAST_RATE), centre.shape)
-    by_s = _moves_of_s(m[:, 0], middle[:, 0], down[:, 0])
-    weight = (times * shares)[seen.of]
-    slopes, of_centre, of_others = _of_cells(labels, by_s, weight, curve, effect, down[:, 0])
+    value, of = _likelihoods(p, seen)
+    slopes, of_centre, of_others = _of_cells(of, seen)
     slope, bent = np.empty(p.size), np.empty((p.size, p.size))
     slope[at], slope[_OTHERS] = seen.x @ slopes[0], slopes[1:].sum(axis=1)
     bent[np.ix_(at, at)] = (seen.x * of_centre[0]) @ seen.x.T
@@ -133,39 +160,37 @@ def log_likelihood(p: Floats, seen: Evidence) -> tuple[float, Floats, Floats]:
     bent[_OTHERS, at] = bent[at, _OTHERS].T
     bent[_OTHERS, _OTHERS] = of_others.sum(axis=2)
 
+    labels, shares = of.labels, of.shares
     moved = np.empty((p.size, *shares.shape))  # first derivatives of each group, by component
-    with_centre = labels.mu * (1 - curve) + labels.s * by_s.centre[:, None]
-    with_tau = labels.mu * (1 - curve) * effect
-    with_lapse = down * labels.mu + labels.s * by_s.lapse[:, None]
+    with_centre = labels.mu * (1 - of.curve) + labels.s * of.by_s.centre[:, None]
+    with_tau = labels.mu * (1 - of.curve) * of.effect
+    with_lapse = of.down * labels.mu + labels.s * of.by_s.lapse[:, None]
     moved[at] = [_of_groups(x[:, None] * with_centre, seen) for x in seen.x]
     moved[_OTHERS] = [_of_groups(each, seen) for each in (labels.s, with_tau, with_lapse)]
     mean = np.vecdot(moved, shares)  # (6 + K, g)
-    spread = (moved * np.sqrt(times * shares)).reshape(p.size, -1)
-    bent += spread @ spread.T - (mean * times[:, 0]) @ mean.T
-    return float((times * (top + np.log(total))).sum()), slope, bent
+    spread = (moved * np.sqrt(of.times * shares)).reshape(p.size, -1)
+    bent += spread @ spread.T - (mean * of.times[:, 0]) @ mean.T
+    return value, slope, bent
 
 
-def _of_cells(
-    labels: _Labels, by_s: _Strength, weight: Floats, curve: Floats, effect: Floats, down: Floats
-) -> tuple[Floats, Floats, Floats]:
+def _of_cells(of: _Likelihoods, seen: Evidence) -> tuple[Floats, Floats, Floats]:
     """Derivatives of each cell's log likelihood, their means over the components.
 
     In the centre of the curve (c), log s, log tau (t) and log lapse (l). log mu moves with the
     centre by 1 - curve, with log tau by that times the effect, and with log lapse by `down`; log s
     moves with the centre and log lapse, by `by_s`.
 
-    Args:
-        weight: (c, U) of the components.
-
     Returns:
         (4, c) the first; (4, c) the second in the centre and each; (3, 3, c) in the other three.
     """
-    along = np.stack([np.ones_like(effect), effect, effect**2], axis=1)
+    labels, by_s, curve, down = of.labels, of.by_s, of.curve, of.down[:, 0]
+    along = np.stack([np.ones_like(of.effect), of.effect, of.effect**2], axis=1)
+    weight = (of.times * of.shares)[seen.of]
 
     def means(each: Floats) -> Floats:
         """(3, c) of (c, U): the mean over the components, times 1, the effect, and its square."""
-        of: Floats = ((weight * each) @ along).T
-        return of
+        found: Floats = ((weight * each) @ along).T
+        return found
 
     up, centre, lapse = 1 - curve, by_s.centre, by_s.lapse
     by_c, mu_c = labels.mu * up, labels.mu_mu * up

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.prior.hyperparameters import Hyperparameters, Scores, closeness, rate_of
+from worker.core.prior.hyperparameters import Hyperparameters, Level, Scores, closeness, rate_of
 from worker.core.prior.rising import log_rising, rising
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,7 @@ _EFFECT = np.linspace(-4.0, 4.0, 33)  # of a group, in standard deviations
 
 def levels(
     h: Hyperparameters, scores: Scores, right: Ints, wrong: Ints, group: Ints, parent: Ints
-) -> tuple[Floats, Floats]:
+) -> Level:
     """How far siblings' labels shift each group's effect, and what is left of its variance.
 
     A group's own labels say nothing here: they are counted when its posterior is worked out.
@@ -39,8 +39,8 @@ def levels(
         parent: (G,) of each group, 0..P-1; -1 for a group that has none.
 
     Returns:
-        (G,) shift in logits, and (G,) share of tau^2, > 0. It is above 1 where the siblings' labels
-        leave open whether the group is like them or not.
+        What they say of each cell. What is left is above 1 where their labels leave open whether
+        the group is like them or not.
 
     Source:
         Leave-one-out conditional posteriors of a nested normal random effect (Gelman & Hill, "Data
@@ -69,7 +69,7 @@ def levels(
     shift, left = np.zeros(parent.size), np.ones(parent.size)
     shift[has_parent] = weight @ np.array(mean)
     left[has_parent] = weight @ np.array(square) - shift[has_parent] ** 2
-    return tau * shift, left
+    return Level(tau * shift[group], left[group], np.zeros(group.size))
 
 
 def _likelihoods(
