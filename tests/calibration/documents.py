@@ -91,6 +91,11 @@ PARTS: dict[str, dict[str, Any]] = {
         "stop": "{rmse: 0.0001}",
         "by_probabilities": True,
     },
+    "recall by class": {
+        "question": "{task: identify, metric: recall_by_class}",
+        "stop": OPEN,
+        "by_probabilities": True,
+    },
     "macro F1": {
         "question": "{task: estimate, metric: f1_macro}",
         "groups": "region",

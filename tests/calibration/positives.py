@@ -1,4 +1,4 @@
-"""The plans of recall, precision and F1: of one class, and averaged over all of them."""
+"""The plans of recall, precision and F1: of one class, of each one, and averaged over all."""
 
 from __future__ import annotations
 
@@ -96,12 +96,18 @@ WAYS = (
     ),
     *(
         Way(
-            f"{task}macro {name} of sites",
-            {"question": asked | {"metric": f"{name.lower()}_macro"}, "pool": _SITES} | stop,
-            MADE if name == "F1" and task == "" else FOUR,
+            f"{task}{name}",
+            {"question": asked | {"metric": metric}, "pool": groups} | stop,
+            kinds if task == "" else FOUR,
             has_probabilities=True,
         )
-        for name in ("F1", "recall", "precision")
+        for name, metric, groups, kinds in (
+            ("macro F1 of sites", "f1_macro", _SITES, MADE),
+            ("macro recall of sites", "recall_macro", _SITES, FOUR),
+            ("macro precision of sites", "precision_macro", _SITES, FOUR),
+            ("recall by class", "recall_by_class", {}, (*MADE, *_REAL)),
+            ("F1 by class", "f1_by_class", {}, (*MADE, *_REAL)),
+        )
         for task, asked, stop in (
             ("", IDENTIFY, {}),
             ("estimate ", ESTIMATE, {"stop": RMSE}),

@@ -88,7 +88,7 @@ class OneModel:
         return None
 
     def helpful(self, cells: Ints) -> Ints:
-        if self.question.task != "compare":
+        if self.question.task != "compare" or self.first.metric.classes == "each":
             return cells
         return np.where(np.isin(self.pool.cell_group, self.question.pairs), cells, 0)
 

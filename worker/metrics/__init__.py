@@ -12,12 +12,14 @@ from worker.metrics.ece import ECE
 from worker.metrics.kind import MetricOfPlan
 from worker.metrics.of_positives import (
     F1,
+    F1_BY_CLASS,
     F1_MACRO,
     JUDGE_TNR,
     JUDGE_TPR,
     PRECISION,
     PRECISION_MACRO,
     RECALL,
+    RECALL_BY_CLASS,
     RECALL_MACRO,
 )
 from worker.metrics.words import Words, words
@@ -26,7 +28,8 @@ METRICS = {
     metric.name: metric
     for metric in (
         ACCURACY, BIAS, ECE, COST, CONFUSION, RECALL, PRECISION, F1,
-        RECALL_MACRO, PRECISION_MACRO, F1_MACRO, JUDGE_TPR, JUDGE_TNR,
+        RECALL_BY_CLASS, F1_BY_CLASS, RECALL_MACRO, PRECISION_MACRO, F1_MACRO,
+        JUDGE_TPR, JUDGE_TNR,
     )
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Recall, precision and F1: of one class, the positive one, and averaged over all classes.
+"""Recall, precision and F1: of one class, the positive one; of each class; averaged over all.
 
 And of a judge of outputs, who predicts what people will say: its true positive rate is the recall
 of its "right", its true negative rate that of its "wrong".
@@ -71,6 +71,26 @@ def _averaged(of_one: MetricOfPlan, kind: RatioKind) -> MetricOfPlan:
     )  # fmt: skip
 
 
+def _of_each(of_one: MetricOfPlan, kind: RatioKind) -> MetricOfPlan:
+    def meaning(cells: Cells) -> Meaning:
+        metric = Metric(kind, unit=cells.group, classes="each")
+        return by_true_class(cells, cells.group, metric)
+
+    return MetricOfPlan(
+        name=f"{kind}_by_class",
+        words=of_one.words,
+        meaning=meaning,
+        best_is_open=True,
+        of_true_classes=True,
+        has_entries=True,
+        groups="predicted_class",
+        is_share=True,
+        is_summed=False,
+        strata=1,  # as of costs
+        strength=1.0,
+    )
+
+
 RECALL = _of_positives(
     "recall", "recall", "recalls",
     "Of the items that truly are positive, the share that is predicted so: the true positive rate.",
@@ -84,6 +104,8 @@ F1 = _of_positives("f1", "F1", "F1 scores", "The harmonic mean of precision and 
 RECALL_MACRO = _averaged(RECALL, "recall")
 PRECISION_MACRO = _averaged(PRECISION, "precision")
 F1_MACRO = _averaged(F1, "f1")
+RECALL_BY_CLASS = _of_each(RECALL, "recall")
+F1_BY_CLASS = _of_each(F1, "f1")
 
 
 def _of_judge(name: str, short: str, says: Literal["right", "wrong"], meaning: str) -> MetricOfPlan:

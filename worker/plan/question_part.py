@@ -21,7 +21,7 @@ from worker.plan.project_part import OPTIONAL
 Task = Literal["identify", "estimate", "compare", "evaluate"]
 Metric = Literal[
     "accuracy", "bias", "ece", "cost", "confusion", "recall", "precision", "f1",
-    "recall_macro", "precision_macro", "f1_macro",
+    "recall_by_class", "f1_by_class", "recall_macro", "precision_macro", "f1_macro",
     "judge_tpr", "judge_tnr",
 ]  # fmt: skip
 Pairs = tuple[tuple[str, str], ...]
@@ -82,8 +82,9 @@ class QuestionPlan(PlanPart):
     """`identify` the extreme groups, `compare` pairs, `estimate` all; `evaluate`: tasks without a
     single truth, see below."""
     metric: Metric = "accuracy"
-    """`accuracy`, `bias`, `ece`, `cost`, `confusion`, `recall`, `precision`, `f1`; averaged
-    over the classes: `recall_macro`, `precision_macro`, `f1_macro`; of a judge: `judge_tpr`,
+    """`accuracy`, `bias`, `ece`, `cost`, `confusion`, `recall`, `precision`, `f1`; of each
+    class: `recall_by_class`, `f1_by_class` (its precision is `accuracy`); averaged over the
+    classes: `recall_macro`, `precision_macro`, `f1_macro`; of a judge: `judge_tpr`,
     `judge_tnr`; see below."""
     which: Literal["lowest", "highest"] = "lowest"
     """the `lowest` or the `highest` groups. Default: lowest; `bias`, `ece`, `cost`: highest."""

@@ -24,8 +24,9 @@ question:
   # estimate: how good is every group?
   task: {task}
   # accuracy; bias: mean score less accuracy; ece: calibration error; recall, precision,
-  # f1: of the class `positive`; recall_macro, precision_macro, f1_macro: the mean over the classes;
-  # judge_tpr, judge_tnr: how often a judge of outputs is right;
+  # f1: of the class `positive`; recall_by_class, f1_by_class: of each class; recall_macro,
+  # precision_macro, f1_macro: the mean over the classes; judge_tpr, judge_tnr: how often a judge
+  # of outputs is right;
   # cost: expected cost of the errors; confusion: the whole matrix (estimate only)
   metric: accuracy
   which: lowest                # identify: lowest or highest

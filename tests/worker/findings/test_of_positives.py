@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,14 @@ from tests.worker.simulate.simulated_pool import N_ITEMS
 from worker.core.posterior.summary import draws, marginals
 from worker.errors import PlanError
 from worker.pool import check_question
+from worker.pool.file import Item
 from worker.turn.loop import assess_now
+
+CONFUSED: dict[str, Any] = {
+    "stop": "{rmse: 0.0001}",
+    "prior": "{kind: empirical}",
+    "by_probabilities": True,
+}
 
 
 def asked(folder: Path, metric: str, n_labels: int, stop: str = "{rmse: 0.0001}") -> AtWork:
@@ -47,23 +55,53 @@ def test_the_decision_tells_the_value_of_the_whole_pool_once_all_is_labelled(tmp
     assert f"of all items is {true:.4f} ({true:.4f} to {true:.4f})" in decision["finding"]
 
 
-@pytest.mark.parametrize(("metric", "place"), [("precision", 0), ("recall", 1), ("f1", 2)])
+def by_scikit_learn(begun: AtWork, metric: str, own: list[Item], **asked: str | None) -> Any:
+    said = [begun.work.pool.classes[item.predicted] for item in own]
+    truly = [begun.truth[item.item_id] for item in own]
+    place = ("precision", "recall", "f1").index(metric)
+    labels = begun.work.pool.classes
+    return precision_recall_fscore_support(truly, said, labels=labels, zero_division=0, **asked)[
+        place
+    ]
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall", "f1"])
 def test_averaged_over_the_classes_it_is_what_scikit_learn_says_once_all_is_labelled(
-    tmp_path, metric, place
+    tmp_path, metric
 ):
     question = f"{{task: estimate, metric: {metric}_macro}}"
-    parts = {"groups": "region", "prior": "{kind: empirical}", "by_probabilities": True}
-    begun = at_work(tmp_path, N_ITEMS, question=question, stop="{rmse: 0.0001}", **parts)
+    begun = at_work(tmp_path, N_ITEMS, question=question, groups="region", **CONFUSED)
     (decision,) = (json.loads(text) for text in begun.ledger.decisions())
     pool = begun.work.pool
     items = [pool.item(row) for row in range(pool.n_items)]
-    cell = np.repeat(pool.cell_group, pool.cell_size)
+    group = np.repeat(pool.cell_group, pool.cell_size)
     for g, row in enumerate(decision["groups"]):
-        own = [item for item, of in zip(items, cell, strict=True) if of == g]
-        said = [pool.classes[item.predicted] for item in own]
-        truly = [begun.truth[item.item_id] for item in own]
-        true = precision_recall_fscore_support(truly, said, average="macro", zero_division=0)
-        assert row["mean"] == row["low"] == row["high"] == pytest.approx(true[place], abs=1e-6)
+        own = [item for item, of in zip(items, group, strict=True) if of == g]
+        true = by_scikit_learn(begun, metric, own, average="macro")
+        assert row["mean"] == row["low"] == row["high"] == pytest.approx(true, abs=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["recall", "f1"])
+def test_each_class_has_the_value_that_scikit_learn_says_once_all_is_labelled(tmp_path, metric):
+    question = f"{{task: estimate, metric: {metric}_by_class}}"
+    begun = at_work(tmp_path, N_ITEMS, question=question, **CONFUSED)
+    (decision,) = (json.loads(text) for text in begun.ledger.decisions())
+    pool = begun.work.pool
+    items = [pool.item(row) for row in range(pool.n_items)]
+    true = by_scikit_learn(begun, metric, items, average=None)
+    for name in ("mean", "low", "high"):
+        assert [row[name] for row in decision["groups"]] == pytest.approx(true, abs=1e-6)
+
+
+def test_the_class_with_the_lowest_f1_is_found_and_said_from_half_the_labels(tmp_path):
+    question = "{task: identify, metric: f1_by_class}"
+    parts = CONFUSED | {"stop": "{mrr: {confidence: 0.95}}"}
+    begun = at_work(tmp_path, N_ITEMS // 2, question=question, strategy="assay", **parts)
+    (decision,) = (json.loads(text) for text in begun.ledger.decisions())
+    pool = begun.work.pool
+    items = [pool.item(row) for row in range(pool.n_items)]
+    worst = int(by_scikit_learn(begun, "f1", items, average=None).argmin())
+    assert f"“{pool.classes[worst]}” is the class with the lowest F1" in decision["finding"]
 
 
 def test_an_estimate_stops_before_all_is_labelled_and_holds_the_truth(tmp_path):

@@ -5,16 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.posterior.belief import Belief, Cells
-from worker.core.posterior.linear import Costs, costs_of
+from worker.core.posterior.belief import Belief
 from worker.core.posterior.metrics import RATIOS
-from worker.core.posterior.parts import Part
 
 Floats = NDArray[np.float64]
 
 _LEAST = 1e-300  # of a share
 _SHAPES = 1e-3, 1e9  # of a Gamma: beyond, a share is 0 or 1, or known
-_OCCURS = 0.5  # items, expected: of fewer a class is not there
 
 
 def of_classes(of_predicted: float, hits: Floats, predicted: Any, missed: Floats) -> Floats:
@@ -38,28 +35,45 @@ def of_classes(of_predicted: float, hits: Floats, predicted: Any, missed: Floats
 
 
 def drawn_of_classes(b: Belief, rng: np.random.Generator, right: NDArray[Any]) -> Floats:
-    """(n, G) means over the classes in each group, if so many (n, C) answers are right.
+    """(n, G) each class's ratio, or the mean over the classes in each group.
+
+    Args:
+        right: (n, C) right answers of each cell once all items are labelled.
 
     Source:
         scikit-learn's `average="macro"`: each class counts the same, however frequent it is.
     """
-    hits = _by_class(b, right)
-    predicted = _by_class(b, b.size[None])
-    values = of_classes(RATIOS[b.metric.kind], hits, predicted, _missed(b, rng, right))
+    scope, n_scopes = _scopes(b)
+    hits = _by_class(b, right, scope, n_scopes)
+    predicted = _by_class(b, b.size[None], scope, n_scopes)
+    missed = _missed(b, rng, right, scope, n_scopes)
+    values = of_classes(RATIOS[b.metric.kind], hits, predicted, missed)
+    if b.metric.classes == "each":
+        return values[:, 0]
     is_there = ~np.isnan(values)
     n_there = np.maximum(is_there.sum(axis=2), 1)
     mean: Floats = np.where(is_there, values, 0.0).sum(axis=2) / n_there
     return mean
 
 
-def _by_class(b: Belief, cells: NDArray[Any]) -> Floats:
-    """(n, G, K) sums over the cells (n, C) of each group that are predicted as each class."""
+def _scopes(b: Belief) -> tuple[NDArray[np.int64], int]:
+    """(C,) in which matrix of true and predicted classes each cell counts, and how many there are.
+
+    Every group has its own, but where the groups are the classes of one.
+    """
+    if b.metric.classes == "each":
+        return np.zeros_like(b.group), 1
+    return b.group, b.n_groups
+
+
+def _by_class(b: Belief, cells: NDArray[Any], scope: NDArray[np.int64], n_scopes: int) -> Floats:
+    """(n, S, K) sums over the cells (n, C) of each scope that are predicted as each class."""
     k = _n_classes(b)
-    at = b.group * k + b.metric.unit  # ascending
+    at = scope * k + b.metric.unit  # ascending
     first = np.flatnonzero(np.diff(at, prepend=-1))
-    summed = np.zeros((len(cells), b.n_groups * k))
+    summed = np.zeros((len(cells), n_scopes * k))
     summed[:, at[first]] = np.add.reduceat(cells, first, axis=1)
-    by_class: Floats = summed.reshape(-1, b.n_groups, k)
+    by_class: Floats = summed.reshape(-1, n_scopes, k)
     return by_class
 
 
@@ -68,11 +82,17 @@ def _n_classes(b: Belief) -> int:
     return int(b.errors.counts.shape[1])
 
 
-def _missed(b: Belief, rng: np.random.Generator, right: NDArray[Any]) -> Floats:
-    """(n, G, K) draws of the items of each class that are predicted otherwise, in each group.
+def _missed(
+    b: Belief,
+    rng: np.random.Generator,
+    right: NDArray[Any],
+    scope: NDArray[np.int64],
+    n_scopes: int,
+) -> Floats:
+    """(n, S, K) draws of the items of each class that are predicted otherwise, in each scope.
 
-    The errors to come of a group's cells are each Dirichlet-multinomial. Their sum is drawn as one,
-    of the same number of errors, means and variances: a hundred classes in a hundred cells would be
+    The errors to come of its cells are each Dirichlet-multinomial. Their sum is drawn as one, of
+    the same number of errors, means and variances: a hundred classes in a hundred cells would be
     twenty million numbers.
     """
     assert b.errors is not None, "checked when the belief was made"
@@ -81,14 +101,14 @@ def _missed(b: Belief, rng: np.random.Generator, right: NDArray[Any]) -> Floats:
     tilt: Floats = np.ones((1, _n_classes(b)))
     if errors.common.size:  # what all cells have in common, as in `drawing`
         tilt = rng.standard_gamma(errors.common, (n, errors.common.size)) / errors.common
-    missed = np.zeros((n, b.n_groups, _n_classes(b)))
-    for g in np.unique(b.group).tolist():
-        own = b.group == g
+    missed = np.zeros((n, n_scopes, _n_classes(b)))
+    for s in np.unique(scope).tolist():
+        own = scope == s
         counts, prior = errors.counts[own], errors.prior[own]
         if is_finite:
-            missed[:, g] += counts.sum(axis=0)
+            missed[:, s] += counts.sum(axis=0)
         if (some := to_come[:, own]).any():
-            missed[:, g] += _to_come(some, counts, prior, tilt, rng, is_finite)
+            missed[:, s] += _to_come(some, counts, prior, tilt, rng, is_finite)
     return missed
 
 
@@ -129,34 +149,3 @@ def _to_come(
         return rng.multinomial(whole, share).astype(np.float64)
     drawn: Floats = total * share
     return drawn
-
-
-def line_of_classes(b: Belief, part: Part, cells: Cells) -> tuple[Floats, Costs, Floats]:
-    """What an answer is worth for the mean over the classes, near its own mean: as `line_of`.
-
-    A right one is a hit of its class, an error of any kind misses an item of that class.
-    """
-    assert b.errors is not None, "checked when the belief was made"
-    of_predicted, unit = RATIOS[b.metric.kind], b.metric.unit[cells]
-    counts, prior = b.errors.counts[cells], b.errors.prior[cells]
-    right = np.vecdot(part.weight[part.of], part.known[:, None] + part.mass * part.rho)
-    kinds = (counts + prior) / (counts + prior).sum(axis=1, keepdims=True)
-    known = counts if b.population == "finite" else np.zeros_like(counts)
-    errors = known + (b.size[cells] - right - known.sum(axis=1))[:, None] * kinds
-
-    def by_class(of_cells: Floats) -> Floats:
-        summed = np.zeros((part.size.size, counts.shape[1]))
-        np.add.at(summed, (part.of, unit), of_cells)
-        return summed
-
-    hits, predicted = by_class(right), by_class(b.size[cells].astype(np.float64))
-    missed = np.add.reduceat(errors, part.begin, axis=0)
-    n_there = np.maximum((predicted + missed > _OCCURS).sum(axis=1), 1)[:, None]
-    below = of_predicted * predicted + (1 - of_predicted) * (hits + missed)
-    ratio = np.divide(hits, below, out=np.zeros(hits.shape), where=below > 0)
-    scale = part.size[:, None] / np.maximum(below, 1.0) / n_there
-    less = (1 - of_predicted) * ratio  # by so much of what it adds below the line
-    worth, values = ((1 - less) * scale)[part.of, unit], (-less * scale)[part.of]
-    at_mean = np.bincount(part.of, worth * right + (values * errors).sum(axis=1)) / part.size
-    offset: Floats = ratio.sum(axis=1) / n_there[:, 0] - at_mean
-    return worth[:, None], costs_of(b, cells, values), offset

@@ -219,7 +219,7 @@ def _difference(b: Belief, g: int) -> FiniteMarginal:
 
 
 def _sampled(b: Belief, g: int) -> SampledMarginal:
-    if b.metric.pooled or b.accuracies:
+    if b.metric.pooled or b.accuracies or b.metric.classes == "each":
         return SampledMarginal(np.sort(joint_draws(b)[:, g]))
     part = _only(b, g, cells_of(b, g))
     m, errors = part.metric, part.errors

@@ -164,8 +164,8 @@ def _carry_over(b: Belief, after: Belief, groups: tuple[int, ...]) -> None:
     And with the distributions of the groups. Nothing is worked out yet: many beliefs are never
     asked.
     """
-    if b.metric.pooled:
-        return  # all groups share their components
+    if b.metric.pooled or b.metric.classes == "each":
+        return  # all groups share their components, or their errors
     if "marginals" in b._memo and not b.variants:
         after._memo["stale_marginals"] = b._memo["marginals"], groups
     old, stale = b._memo.get("moments"), groups

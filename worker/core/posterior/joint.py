@@ -1,12 +1,10 @@
 """How the groups' values move together with the hyperparameters that all of them share."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.core.posterior.belief import Belief, replaced
-from worker.core.posterior.metrics import Metric
+from worker.core.posterior.belief import Belief
+from worker.core.posterior.class_lines import accuracies_of
 from worker.core.posterior.moments import Moments, moments
 from worker.core.prior.copula import Given, held_inside
 
@@ -33,22 +31,9 @@ def joint_loadings(b: Belief) -> Floats:
 
 
 def moments_of_value(b: Belief) -> Moments:
-    """Those of what is drawn of every group: of a confusion matrix the accuracy."""
-    if b.metric.kind != "confusion":
-        return moments(b)
-    if "of_accuracy" not in b._memo:
-        b._memo["of_accuracy"] = replaced(b, metric=Metric("accuracy"), errors=None, _memo={})
-    return moments(b._memo["of_accuracy"])
-
-
-def correlations(b: Belief, pairs: Sequence[tuple[int, int]] | NDArray[np.intp]) -> Floats | None:
-    """(P,) correlation of the normal scores of the groups of every pair; None if all are 0."""
-    load = joint_loadings(b)
-    if not load.any():
-        return None
-    first, second = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).T
-    rho: Floats = np.vecdot(load[first], load[second])
-    return rho
+    """Those of what is drawn of every group: of a confusion matrix, or classes', the accuracy."""
+    is_drawn = b.metric.kind == "confusion" or b.metric.classes == "each"
+    return moments(accuracies_of(b) if is_drawn else b)
 
 
 def given_shared(b: Belief, is_mirrored: bool = False, n_points: int = 32) -> Given:

@@ -51,7 +51,8 @@ class Metric:
     pooled: the sum over the groups, weighted by their shares of the pool, is what is asked (the
         ECE of a pool whose groups are its bins, and every measure).
     level: of the interval of that sum; the narrowest one for a measure.
-    classes: whose ratio it is: `one` class's, the positive one, or the mean over `all` of them.
+    classes: whose ratio it is: `one` class's, the positive one, or the mean over `all` of them; or
+        the groups are the predicted classes, and `each` has its own, by the errors in all groups.
 
     In the ratios of one class an answer is right if it says rightly whether the item is positive:
     of one that is predicted otherwise, whichever other class it is. In a difference an item is
@@ -69,7 +70,7 @@ class Metric:
     common: Floats = field(default_factory=_nothing)
     pooled: bool = False
     level: float = 0.95
-    classes: Literal["one", "all"] = "one"
+    classes: Literal["one", "all", "each"] = "one"
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(MetricKind):

@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from worker.core.posterior.belief import Belief, Cells, cells_of_groups, filled_groups, group_size
 from worker.core.posterior.calibration import calibration_error
-from worker.core.posterior.class_ratios import line_of_classes
+from worker.core.posterior.class_lines import (
+    accuracies_of,
+    line_of_classes,
+    moments_of_classes,
+)
 from worker.core.posterior.confusion import confusion
 from worker.core.posterior.differences import differences
 from worker.core.posterior.linear import Costs, line_of, linear, linear_drop
@@ -44,6 +48,8 @@ class Moments:
     rate_moved: (C, R) likewise the rate.
     total: mean and variance of the groups' sum, weighted by their shares; if the metric is pooled.
     to_come: (3, G, U) first, second and spread of `posterior.differences`; of others none.
+    of_classes: (C, K) `drop` of the variance of each class's ratio, where the groups are classes
+        and a label tells of all of them; else none.
     """
 
     mean: Floats
@@ -58,6 +64,7 @@ class Moments:
     rate_moved: Floats
     total: tuple[float, float] | None = None
     to_come: Floats = field(default_factory=lambda: np.zeros(0))
+    of_classes: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 def moments(b: Belief) -> Moments:
@@ -77,8 +84,11 @@ def moments(b: Belief) -> Moments:
         if b.parts:
             b._memo["moments"] = _side_by_side([moments(part) for part in b.parts])
             return b._memo["moments"]  # type: ignore[no-any-return]
-        base: tuple[Moments, tuple[int, ...]] | None = b._memo.pop("stale_moments", None)
-        known = _fresh(b) if base is None else _refreshed(b, *base)
+        if b.metric.classes == "each":
+            known = moments_of_classes(b, moments(accuracies_of(b)))
+        else:
+            base: tuple[Moments, tuple[int, ...]] | None = b._memo.pop("stale_moments", None)
+            known = _fresh(b) if base is None else _refreshed(b, *base)
         b._memo["moments"] = _in_doubt(b, known) if b.variants else known
     worked_out: Moments = b._memo["moments"]
     return worked_out

@@ -1,7 +1,10 @@
 """What is known of every group's value: tally and prior, and what follows from them."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from worker.core.posterior.belief import Belief, by_group, group_share, group_size, unlabelled
 from worker.core.posterior.distributions import distribution_of_group, distributions_of_groups
@@ -143,3 +146,27 @@ def draws_of_whole(b: Belief) -> Floats:
     """(2,000,) ascending draws of the sum of the groups' values, weighted by their shares."""
     filled = np.flatnonzero(group_size(b))
     return np.sort(draws(b)[:, filled] @ group_share(b)[filled])
+
+
+def correlations(b: Belief, pairs: Sequence[tuple[int, int]] | NDArray[np.intp]) -> Floats | None:
+    """(P,) correlation of the normal scores of the groups of every pair; None if all are 0."""
+    first, second = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).T
+    if b.metric.classes == "each":  # an error of one class is a miss of another
+        score = _normal_scores(joint_draws(b))
+        of_draws: Floats = np.vecdot(score.T[first], score.T[second]) / len(score)
+        return of_draws
+    load = joint_loadings(b)
+    if not load.any():
+        return None
+    rho: Floats = np.vecdot(load[first], load[second])
+    return rho
+
+
+def _normal_scores(drawn: Floats) -> Floats:
+    """(n, G) normal scores, of variance 1, of each column's draws."""
+    # Every report imports this module, and scipy.stats takes a quarter of a second.
+    from scipy.stats import rankdata
+
+    at = special.ndtri((rankdata(drawn, axis=0) - 0.5) / len(drawn))
+    scores: Floats = at / np.sqrt((at**2).mean(axis=0))
+    return scores

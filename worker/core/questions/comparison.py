@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from worker.core.posterior.belief import Belief, group_size, unlabelled
 from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.distributions import distributions_after
-from worker.core.posterior.joint import correlations
 from worker.core.posterior.marginals import Marginal
 from worker.core.posterior.mixing import mixed
 from worker.core.posterior.moments import moments
 from worker.core.posterior.pairwise import Region, regions_of
-from worker.core.posterior.summary import marginal, marginals
+from worker.core.posterior.summary import correlations, marginal, marginals
 from worker.core.questions.question import Question
 
 Floats = NDArray[np.float64]

@@ -42,7 +42,8 @@ def set_confidence(
     independent, exact within 1e-12 for the finite population, within about 1e-5 for the infinite
     one. Given what groups share they are independent: then it is the mean over its points
     (`worker.core.posterior.joint.given_shared`). Of more than 32 chosen groups a lower bound, from
-    some 1,000 of the values x. Of models' accuracies it is a share of 2,000 draws.
+    some 1,000 of the values x. Of models' accuracies, and of all classes' recalls or F1, it is a
+    share of 2,000 draws.
 
     Args:
         chosen: distinct groups with items.
@@ -65,7 +66,11 @@ def set_confidence(
         )
     top = len(chosen) if top is None else top
     if b.accuracies is not None:
-        return _confidence_of_models(draws(b), chosen, top, which, tolerance)
+        return _confidence_by_draws(draws(b), chosen, top, which, tolerance)
+    if b.metric.classes == "each":  # an error of one class is a miss of another
+        others = filled[~np.isin(filled, chosen)] if rivals is None else rivals
+        values = draws(b)[:, [*chosen, *others]]
+        return _confidence_by_draws(values, range(len(chosen)), top, which, tolerance)
     if rivals is not None:
         among = np.asarray(rivals, dtype=np.intp)
         return _confidence_among(b, chosen, top, among, which, tolerance)
@@ -78,10 +83,10 @@ def set_confidence(
     return float(kept[1])
 
 
-def _confidence_of_models(
+def _confidence_by_draws(
     drawn: Floats, chosen: Sequence[int], top: int, which: Which, tolerance: float
 ) -> float:
-    """The share of draws (n, G) of all models' accuracies in which the set is right."""
+    """The share of joint draws (n, G) in which the set is right."""
     values = drawn if which == "lowest" else -drawn
     others = np.setdiff1d(np.arange(values.shape[1]), chosen)
     if not others.size:

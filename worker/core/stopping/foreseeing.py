@@ -39,7 +39,8 @@ def labels_missing(
     None before the first labels; where groups are compared, whose answer often needs half of what
     this would say, and for costs, which need two times as much (`make calibration`).
     """
-    if not now.labels or question.task == "compare" or b.metric.kind == "cost":
+    is_of_each = b.metric.classes == "each"
+    if not now.labels or question.task == "compare" or b.metric.kind == "cost" or is_of_each:
         return None
     if rule.kind in ("rmse", "width"):
         assert now.value is not None, "an estimate has a value"

@@ -102,6 +102,8 @@ def decide(
         )
 
     is_open = bool(by_group(b, unlabelled(b))[list(report.groups)].any())
+    if b.metric.classes == "each":  # of which any item may be
+        is_open = bool(unlabelled(b).any())
     if b.accuracies is not None:  # where all models agree labels tell nothing of which is best
         is_open = b.accuracies.is_open
     # Nor is it ever certain what all people would say of an item.

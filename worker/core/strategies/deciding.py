@@ -5,8 +5,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.core.posterior.belief import Belief, group_size
-from worker.core.posterior.joint import correlations, joint_loadings
+from worker.core.posterior.joint import joint_loadings
 from worker.core.posterior.moments import Moments
+from worker.core.posterior.summary import correlations
 from worker.core.prior.copula import own_part
 from worker.core.questions.question import Question
 from worker.core.strategies.picking import Floats, Rng

@@ -63,7 +63,9 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
     if question.task == "estimate":
         return _most(belief, _estimating(expected, rng), left, rng)
     known = moments(expected)
-    worth = known.drop * telling(expected, known, question, rng)[belief.group]
+    told = telling(expected, known, question, rng)
+    is_of_each = bool(known.of_classes.size)
+    worth = known.of_classes @ told if is_of_each else known.drop * told[belief.group]
     group = belief.group[argmax(np.where(left > 0, worth, -np.inf), rng)]
     return _best(belief, worth, np.where(belief.group == group, left, 0), rng)
 
@@ -108,7 +110,7 @@ def _due(expected: Belief, rng: Rng) -> Floats:
         surface design" (1959): where a curve may not fit, an even design is near the best.
     """
     size = expected.size
-    if expected.metric.kind in RATIOS and expected.metric.classes == "one":
+    if _is_of_one_class(expected):
         rate = moments(expected).rate
         doubt = size * rate * (1 - rate)
         size = size / size.sum() + doubt / max(doubt.sum(), _LEAST)

@@ -73,7 +73,7 @@ def checked(belief: Belief, question: Question, left: Ints, pending: Ints) -> In
             f"cell {c} has {left[c]} items left and {pending[c]} pending, but "
             f"{unlabelled(belief)[c]} without a label; derive all three from the same state."
         )
-    if question.task == "compare":
+    if question.task == "compare" and belief.metric.classes != "each":
         asked = np.zeros(belief.n_groups, dtype=bool)
         asked[np.array(pairs_asked(belief, question)).ravel()] = True
         left = np.where(asked[belief.group], left, 0)
