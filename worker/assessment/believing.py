@@ -14,12 +14,13 @@ from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.calibration_prior import shared_prior, with_calibrated
 from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.hypothetical import with_prior
-from worker.core.posterior.metrics import Errors
+from worker.core.posterior.metrics import RATIOS, Errors
 from worker.core.prior import class_effects, empirical, fitting, priors, siblings
 from worker.core.prior.hyperparameters import (
     Fit,
     Hyperparameters,
     Level,
+    Scores,
     curve_places,
     unfitted,
 )
@@ -35,9 +36,10 @@ Floats = NDArray[np.float64]
 # Labels of a group weigh its components, and were part of the fit before: a small part where there
 # are many groups, all of it where there is one, so that they would count twice. With four times the
 # covariance of its curve they count 1.25 times, and 95% intervals of the whole pool hold in .944 of
-# 400 runs instead of .90, those of its F1 in .961 instead of .90 (`make calibration ARGS="--ways
-# 'of the pool'"`; of the covariance of closeness and lapse, which are no part of it, nothing).
+# 400 runs instead of .90 (`make calibration ARGS="--ways 'of the pool'"`; of the covariance of
+# closeness and lapse, which are no part of it, nothing).
 _OF_ONE_GROUP = 4.0
+_NO_EFFECT = -12.0, 1e-3  # mean and standard deviation of log tau
 # A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
 _fits = BoundedCache(1 << 22)
 
@@ -59,7 +61,11 @@ def first_belief(plan: Plan, pool: Pool, meaning: Outcomes) -> Belief:
         metric=meaning.metric,
         errors=_errors(plan, pool, meaning, beta),
     )
-    if plan.prior.kind == "empirical" and not meaning.metric.pooled:
+    if (
+        plan.prior.kind == "empirical"
+        and not meaning.metric.pooled
+        and not _is_alone(pool, meaning)
+    ):
         shared = shared_of(meaning, pool, unfitted(scores(pool).weak))
         begun = replaced(begun, shared=shared, _memo={})
     return _apart(begun, pool)
@@ -79,13 +85,16 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     found: tuple[Fit, Any, Level | None] | None = _fits.get(key)
     if found is None:
         right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
-        rates, level = _rates_and_level(right, wrong, pool)
+        told = _scores_alone(pool) if _is_alone(pool, meaning) else scores(pool)
+        rates, level = _rates_and_level(right, wrong, pool, told)
         kinds = None
         if meaning.n_kinds and early[:, 1:].any():
             kinds = learnt_errors(early, meaning)
         found = rates, kinds, level
         _fits.put(key, found, early.size + (0 if kinds is None else kinds.prior.size))
     rates, kinds, level = found
+    if _is_alone(pool, meaning):
+        return _apart(with_prior(belief, *_prior_alone(rates, early, pool)), pool)
     if len(pool.group_names) == 1:
         rates = _counted_once(rates)
     errors = belief.errors
@@ -107,6 +116,22 @@ def shared_of(meaning: Outcomes, pool: Pool, rates: Fit, level: Level | None = N
     return with_fixed(with_component_apart(shared), alpha, beta)
 
 
+def _is_alone(pool: Pool, meaning: Outcomes) -> bool:
+    """Whether the recall, precision or F1 of one class is asked of a single group."""
+    asked = meaning.metric
+    return asked.kind in RATIOS and asked.classes == "one" and len(pool.group_names) == 1
+
+
+def _scores_alone(pool: Pool) -> Scores:
+    """What the scores say of a single group, which differs from no other."""
+    return replace(scores(pool), log_tau=_NO_EFFECT)
+
+
+def _prior_alone(rates: Fit, early: Ints, pool: Pool) -> tuple[Any, Any, Any]:
+    right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
+    return empirical.prior_of_one_group(rates, _scores_alone(pool), pool.cell_size, right, wrong)
+
+
 def _counted_once(rates: Fit) -> Fit:
     """The fit as the prior of a single group, whose labels it has seen all."""
     n = len(rates.covariance)
@@ -115,9 +140,11 @@ def _counted_once(rates: Fit) -> Fit:
     return replace(rates, covariance=times[:, None] * rates.covariance * times)
 
 
-def _rates_and_level(right: Ints, wrong: Ints, pool: Pool) -> tuple[Fit, Level | None]:
+def _rates_and_level(
+    right: Ints, wrong: Ints, pool: Pool, told: Scores
+) -> tuple[Fit, Level | None]:
     """The fit to labels, and what is told of the cells' levels beside it."""
-    group, told = effect_groups(pool), scores(pool)
+    group = effect_groups(pool)
     if pool.has_classes_apart:
         cells = class_effects.Cells(right, wrong, group, pool.cell_unit, pool.cell_size)
         return class_effects.fit(cells, told)
@@ -157,6 +184,9 @@ def _rates(plan: Plan, pool: Pool, meaning: Outcomes) -> tuple[Any, Any, Any]:
     if plan.prior.kind == "empirical" and meaning.metric.pooled:
         return shared_rates(pool)
     if plan.prior.kind == "empirical":
+        if _is_alone(pool, meaning):
+            none = np.zeros((pool.n_cells, 2), dtype=np.int64)
+            return _prior_alone(unfitted(_scores_alone(pool).weak), none, pool)
         first = unfitted(scores(pool).weak)
         return prior_for(meaning, pool, first.mode, first.covariance)
     if plan.prior.kind == "informative":

@@ -15,6 +15,7 @@ _FAR, _FAR_HEAVY = 8.0, 60.0
 _MOST_STEPS = 100
 _LONGEST = 1.0  # of these steps, in standard deviations of the weak priors
 _LEAST_CURVATURE = 0.1
+_WIDER = 2.0  # of a fit's covariance: what is sampled reaches further than what it is weighed for
 _SETTLED = 1e-4  # twice what the last step gains: a hundredth of a standard deviation, squared
 
 
@@ -71,6 +72,29 @@ def plausible(found: Fit, n: int) -> list[Hyperparameters]:
     values, axes = np.linalg.eigh(found.covariance)
     away = points(values.size, n) @ (axes * np.sqrt(np.maximum(values, 0.0))).T
     return [Hyperparameters.of(h) for h in found.mode.numbers + away]
+
+
+def sampled(found: Fit, scores: Scores, n: int) -> tuple[Floats, Floats]:
+    """Hyperparameters (n, 6 + K) that lie where a fit is, and the logs of their weights (n,).
+
+    Weighed they are spread as their weak priors are. So labels may weigh them once more, also those
+    that were fitted to: all of them count once, and nothing rests on Laplace's approximation.
+
+    Args:
+        n: how many; even, at least twice as many as there are numbers in each.
+
+    Source:
+        Importance sampling: Kloek & van Dijk, "Bayesian estimates of equation system parameters: an
+        application of integration by Monte Carlo" (1978).
+    """
+    values, axes = np.linalg.eigh(_WIDER * found.covariance)
+    at = points(values.size, n)
+    h: Floats = found.mode.numbers + at @ (axes * np.sqrt(np.maximum(values, 0.0))).T
+    mean, scale = scores.weak.T
+    squared = ((h - mean) / scale) ** 2
+    prior = -np.where(scores.heavy, np.log1p(squared), squared / 2).sum(axis=1)
+    log_weight: Floats = prior + (at**2).sum(axis=1) / 2
+    return h, log_weight
 
 
 def fit_to(seen: Evidence) -> tuple[Fit, float]:
