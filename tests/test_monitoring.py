@@ -13,8 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.promises.small import small_assessment
 from worker.service.context import Context
 from worker.service.embedded import server
-from worker.store import ValkeyLedger
 from worker.store.settings import Settings
+from worker.store.valkey import ValkeyLedger
 from worker.web.metrics import exposition
 from worker.web.status_cache import StatusCache
 

@@ -24,7 +24,7 @@ from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.service.embedded import server
 from worker.service.server import connect
-from worker.store import ValkeyLedger
+from worker.store.valkey import ValkeyLedger
 from worker.turn.leasing import LeaseLost
 
 CLASSES, ITEMS, SMALL, EVENTS, LOOKS = 100, 50_000_000, 50_000, 60, 1_000

@@ -25,8 +25,8 @@ from worker.assessment.queueing import n_waiting
 from worker.service.context import Context
 from worker.service.embedded import server
 from worker.setup.starting import start
-from worker.store import ValkeyLedger
 from worker.store.settings import Settings
+from worker.store.valkey import ValkeyLedger
 from worker.web.serving import RECEIVER
 
 LABELS, WATCHER_S, SUBMITS = 40, 3.0, 30

@@ -16,7 +16,7 @@ from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.service.embedded import server
 from worker.service.server import connect
-from worker.store import ValkeyLedger
+from worker.store.valkey import ValkeyLedger
 
 GROUPS, ITEMS, EVENTS = 1_000, 1_000_000, 600
 

@@ -22,7 +22,7 @@ from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.service.embedded import server
 from worker.service.server import connect
-from worker.store import ValkeyLedger
+from worker.store.valkey import ValkeyLedger
 
 SIZES = ((100, 100), (1_000, 1_000))  # groups, items of each
 WARM_UP, EVENTS = 20, 300

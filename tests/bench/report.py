@@ -14,7 +14,7 @@ from worker.report.page import write_report
 from worker.service.context import INDEX
 from worker.service.embedded import server
 from worker.service.server import connect
-from worker.store import ValkeyLedger
+from worker.store.valkey import ValkeyLedger
 
 LABELS = 600
 

@@ -16,8 +16,9 @@ from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.service.embedded import server
 from worker.service.server import connect
-from worker.store import Claim, Header, ValkeyLedger
+from worker.store import Claim, Header
 from worker.store.rules import Rules
+from worker.store.valkey import ValkeyLedger
 from worker.turn.loop import advance
 from worker.turn.sync import BATCH, record
 

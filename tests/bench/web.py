@@ -22,8 +22,8 @@ from tests.bench.measuring import line, quantiles, say
 from tests.bench.turn import answering, header_of, opened, turns
 from worker.service.context import Context
 from worker.service.embedded import server
-from worker.store import ValkeyLedger
 from worker.store.settings import Settings
+from worker.store.valkey import ValkeyLedger
 from worker.web.app import website
 from worker.web.security import gate
 from worker.web.status_cache import StatusCache

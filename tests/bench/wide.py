@@ -15,7 +15,7 @@ from tests.bench.stored_desk import StoredDesk
 from worker.assessment import Assessment
 from worker.service.context import Context
 from worker.service.counters import counters
-from worker.store import ValkeyLedger
+from worker.store.valkey import ValkeyLedger
 
 GROUPS, ITEMS, LABELS, IDLE_TURNS = 10_000, 100_000, 200, 10
 

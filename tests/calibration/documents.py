@@ -19,6 +19,7 @@ from tests.worker.assessment.evaluated import Evaluated, evaluated
 from tests.worker.assessment.models_pool import header_of, plan_of, values_of, write_models
 from tests.worker.simulate.simulated_pool import write_plan
 from worker.assessment import assess
+from worker.assessment.verdicts import assess_now
 from worker.findings.decision import decision
 from worker.notebook import snapshot
 from worker.pool import compile_pool
@@ -34,7 +35,6 @@ from worker.setup.since import continue_with
 from worker.store import MemoryLedger
 from worker.store.settings import read_settings
 from worker.store.snapshots import taken_together
-from worker.turn.loop import assess_now
 
 Begun = AtWork | Crowd | Evaluated
 OPEN = "{mrr: {confidence: 0.9999}}"

@@ -21,14 +21,15 @@ from redis import Redis
 from tests.promises.small import CLASSES, predicted, small_assessment
 from tests.promises.world import LONG_US, World
 from worker.assessment import Assessment
+from worker.assessment.verdicts import assess_now
 from worker.report.status import status_of
 from worker.service.context import Context
 from worker.service.embedded import server
 from worker.setup.moving import pack
 from worker.setup.replaying import export, unrepeated_choices
-from worker.store import Ledger, ValkeyLedger
+from worker.store import Ledger
 from worker.store.settings import Settings
-from worker.turn.loop import assess_now
+from worker.store.valkey import ValkeyLedger
 
 ASSETS = Path(__file__).parents[1] / "assets"
 VERSION = 1

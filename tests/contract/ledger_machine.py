@@ -16,10 +16,11 @@ from tests.contract.ledger_leases import NUMBERS, LeaseRules
 from tests.contract.ledger_model import Model
 from tests.contract.ledgers import RULES, claims_of, header_of
 from worker.service.server import connect
-from worker.store import AlreadyStarted, Ledger, MemoryLedger, ValkeyLedger
+from worker.store import AlreadyStarted, Ledger, MemoryLedger
 from worker.store.changes import Change, Edit
 from worker.store.metadata import read_metadata
 from worker.store.records import load
+from worker.store.valkey import ValkeyLedger
 from worker.turn.sync import record, take_stock
 
 STATUSES = st.sampled_from(["running", "paused", "stopped"])

@@ -26,7 +26,8 @@ from tests.contract.killed import (
     told,
     told_after,
 )
-from worker.store import Ledger, MemoryLedger, ValkeyLedger
+from worker.store import Ledger, MemoryLedger
+from worker.store.valkey import ValkeyLedger
 
 # Put before a script: at its call number STOP it turns in circles, before the call or after it.
 _STOPPING = """

@@ -22,7 +22,8 @@ from tests.contract.killed import (
     two_claimed,
 )
 from tests.contract.ledgers import claims_of
-from worker.store import Ledger, ValkeyLedger
+from worker.store import Ledger
+from worker.store.valkey import ValkeyLedger
 
 
 def test_a_file_that_was_cut_off_anywhere_holds_whole_steps_only(new_home: Home) -> None:

@@ -18,7 +18,8 @@ from worker.notices.messages import Event
 from worker.notices.outbox import NotSent
 from worker.notices.sending import send
 from worker.plan import Plan
-from worker.store import Ledger, MemoryLedger, ValkeyLedger
+from worker.store import Ledger, MemoryLedger
+from worker.store.valkey import ValkeyLedger
 
 EVENT = Event("report:1", "report", "A new report.", 3, "2026-01-01T00:00:00+00:00")
 

@@ -241,7 +241,7 @@ def test_large_files_are_imported_in_portions_so_that_a_turn_that_ends_has_got_o
 
 
 def _next_claims(world: World) -> list:  # type: ignore[type-arg]
-    from worker.turn.loop import assess_now
+    from worker.assessment.verdicts import assess_now
     from worker.turn.refill import choose
 
     state, belief, _ = assess_now(world.assessment, world.ledger)

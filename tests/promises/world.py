@@ -25,8 +25,9 @@ from tests.promises.faults import FATES, Fate, Frail, Import, Killed, Process
 from tests.promises.small import CLASSES, predicted, shown
 from worker.assessment import Assessment
 from worker.service.server import connect
-from worker.store import Header, Ledger, MemoryLedger, ValkeyLedger
+from worker.store import Header, Ledger, MemoryLedger
 from worker.store.records import load
+from worker.store.valkey import ValkeyLedger
 from worker.turn.leasing import LeaseLost
 from worker.turn.loop import advance
 

@@ -13,6 +13,7 @@ from scipy import stats
 from tests.report.crowds import ANIMALS, INFERRED, Crowd, crowd, report_of, votes_in
 from tests.report.examples import crowded
 from tests.report.test_page import read
+from worker.assessment.verdicts import assess_now
 from worker.core.crowd.agreement import agreement
 from worker.findings.decision import decision
 from worker.findings.item_classes import answered
@@ -22,7 +23,6 @@ from worker.report.gathering import gather
 from worker.report.page import page, write_report
 from worker.report.votes import MOST_DISPUTED, MOST_MISTAKES
 from worker.store.records import load
-from worker.turn.loop import assess_now
 
 RIGHTS = (0.95, 0.9, 0.85, 0.0)  # the last is a spammer
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS
+from worker.assessment.verdicts import assess_now
 from worker.core.posterior.intervals import interval
 from worker.core.posterior.summary import mean
 from worker.findings.decision import decision
@@ -15,7 +16,6 @@ from worker.findings.evidence import overall
 from worker.report.contents import Report, as_json
 from worker.report.gathering import gather
 from worker.report.page import page
-from worker.turn.loop import assess_now
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ALL = {

@@ -11,6 +11,7 @@ import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.report.examples_ordinary import ordinary
+from worker.assessment.verdicts import assess_now
 from worker.cli.printing import status_text
 from worker.findings.decision import decision
 from worker.report.contents import as_json
@@ -19,7 +20,6 @@ from worker.report.page import page
 from worker.report.status import Status, status_of
 from worker.service.context import Context
 from worker.store.settings import read_settings
-from worker.turn.loop import assess_now
 from worker.web.pages import warnings
 from worker.web.status_cache import Traffic
 

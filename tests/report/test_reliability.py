@@ -5,12 +5,12 @@ import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.simulate.simulated_pool import CLASSES, N_ITEMS
+from worker.assessment.verdicts import assess_now
 from worker.findings.evidence import overall
 from worker.findings.item_classes import answered
 from worker.report.contents import Reliability
 from worker.report.reliability import against_scores, inner_bounds, reliability
 from worker.store.records import load
-from worker.turn.loop import assess_now
 
 ESTIMATE = {
     "question": "{task: estimate}",

@@ -1,6 +1,7 @@
 """`assay report`: a page now, among the others or where one says, and two assessments compared."""
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -97,3 +98,22 @@ def test_a_report_begins_without_what_it_seldom_needs() -> None:
         check=True,
     )
     assert said.stdout.strip() == "[]"
+
+
+def test_a_report_on_a_file_of_labels_begins_without_what_it_does_not_need(tmp_path) -> None:
+    """pyarrow would load pandas by itself, redis its asyncio: a second of the three it may take."""
+    rows = "\n".join(f"i{n},{'ab'[n % 2]},0.{n + 50},text,a" for n in range(40))
+    (tmp_path / "p.csv").write_text(f"id,predicted,score,text,label\n{rows}\n")
+    heavy = "('pandas', 'redis', 'rq', 'scipy.stats', 'scipy.optimize', 'scipy.sparse', 'httpx')"
+    ends = f"atexit.register(lambda: print([m for m in {heavy} if m in sys.modules]))"
+    given = ("assess", "p.csv", "--labels", "label", "--to", "out")
+    runs = "from worker.cli.__main__ import main; main()"
+    said = subprocess.run(
+        [sys.executable, "-c", f"import atexit, sys; {ends}; {runs}", *given],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path.cwd())},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.rstrip().endswith("[]")

@@ -25,8 +25,9 @@ from worker.service.embedded import server
 from worker.service.server import NoServer, UnfitServer, check, connect
 from worker.setup.exported import VERSION, NotMovable
 from worker.setup.moving import pack, unpack
-from worker.store import Ledger, ValkeyLedger
+from worker.store import Ledger
 from worker.store.settings import Settings
+from worker.store.valkey import ValkeyLedger
 
 __all__ = [
     "TestBeginning",

@@ -27,8 +27,9 @@ from worker.assessment import Assessment
 from worker.service.context import Context
 from worker.service.server import connect
 from worker.setup.replaying import replay
-from worker.store import Header, ValkeyLedger
+from worker.store import Header
 from worker.store.settings import Settings
+from worker.store.valkey import ValkeyLedger
 
 N_STEPS = 12
 # Of a turn that fills the queue.

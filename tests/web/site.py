@@ -20,7 +20,8 @@ from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.service.context import INDEX, Context
 from worker.service.counters import count_webhook
-from worker.store import Header, ValkeyLedger
+from worker.store import Header
+from worker.store.valkey import ValkeyLedger
 from worker.turn.loop import advance
 from worker.web.app import website
 from worker.web.security import gate

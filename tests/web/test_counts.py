@@ -9,6 +9,7 @@ import pytest
 
 from tests.web.site import Begun
 from tests.web.test_pages import metrics
+from worker.assessment.verdicts import assess_now
 from worker.cli.printing import status_text
 from worker.findings.fates import fates
 from worker.notebook import snapshot
@@ -18,7 +19,6 @@ from worker.report.page import page
 from worker.report.status import status_of
 from worker.service.context import Context
 from worker.setup.lifecycle import stop
-from worker.turn.loop import assess_now
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from tests.web.site import Begun, dashboard
 from worker.service.context import Context
-from worker.store import ValkeyLedger
+from worker.store.valkey import ValkeyLedger
 from worker.web.live import LOOK_S
 
 

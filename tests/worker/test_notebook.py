@@ -21,8 +21,8 @@ from worker.report.status import status_of
 from worker.service.context import Context, NoSuchAssessment
 from worker.service.embedded import server
 from worker.service.server import NoServer
-from worker.store import ValkeyLedger
 from worker.store.settings import Settings
+from worker.store.valkey import ValkeyLedger
 
 ROOT = Path(__file__).parents[2]
 

@@ -46,6 +46,9 @@ def assess(plan: Path, labels: str, use: Existing, folder: Path | None, as_json:
     For a file of PREDICTIONS it writes a PLAN of its name first. Needs neither Label Studio nor
     Redis, and begins no assessment.
     """
+    from worker.pool.without_pandas import keep_pandas_out
+
+    keep_pandas_out()
     from worker.report.index import stem_of
     from worker.report.labelled import report_on
     from worker.report.page import write_report

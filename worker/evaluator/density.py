@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft, optimize
+from scipy import fft
 
 Floats = NDArray[np.float64]
 Sample = NDArray[np.floating]
@@ -12,6 +12,7 @@ Sample = NDArray[np.floating]
 _N = 1024  # cells of the grid
 _FEW_VALUES = 8  # cells with numbers in them: a sample that has no density
 _LEAST_CELLS = 2.0  # standard deviation of the smoothing: finer than that is the grid's own noise
+_N_TIMES, _LOOKS = 40, 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,27 +81,29 @@ def density(sample: Sample, low: float | None = None, high: float | None = None)
 def _botev(wave: Floats, n: int) -> float | None:
     """The squared bandwidth as a part of the range, or None where the equation has no root."""
     k2 = np.arange(1, _N, dtype=np.float64) ** 2
-    a2 = wave**2
+    shares = [k2**s * wave**2 for s in range(8)]
 
-    def gap(time: float) -> float:
-        f = 2 * np.pi**14 * np.sum(k2**7 * a2 * np.exp(-k2 * np.pi**2 * time))
+    def roughness(s: int, times: Floats) -> Floats:
+        sums = np.exp(-(np.pi**2) * times[:, None] * k2) @ shares[s]
+        return np.where(sums > 0, 2 * np.pi ** (2 * s) * sums, np.nan)
+
+    def gaps(times: Floats) -> Floats:
+        f = roughness(7, times)
         for s in range(6, 1, -1):
             odd = np.prod(np.arange(1, 2 * s, 2)) / np.sqrt(2 * np.pi)
             const = (1 + 0.5 ** (s + 0.5)) / 3
-            if not f > 0:
-                return np.nan
-            at = (2 * const * odd / (n * f)) ** (2 / (3 + 2 * s))
-            f = 2 * np.pi ** (2 * s) * np.sum(k2**s * a2 * np.exp(-k2 * np.pi**2 * at))
-        if not f > 0:
-            return np.nan
-        return float(time - (2 * n * np.sqrt(np.pi) * f) ** -0.4)
+            f = roughness(s, (2 * const * odd / (n * f)) ** (2 / (3 + 2 * s)))
+        gap: Floats = times - (2 * n * np.sqrt(np.pi) * f) ** -0.4
+        return gap
 
-    # The least root: look where the sign first changes.
-    times = np.geomspace(1e-9, 0.1, 40)
+    # The least root: look where the sign first changes, closer each time.
+    times: Floats = np.geomspace(1e-9, 0.1, _N_TIMES, dtype=np.float64)
     with np.errstate(all="ignore"):
-        gaps = np.array([gap(time) for time in times])
-        turn = np.flatnonzero((gaps[:-1] < 0) & (gaps[1:] >= 0))
-        if not turn.size:
-            return None
-        at = int(turn[0])
-        return float(optimize.brentq(gap, times[at], times[at + 1], xtol=1e-12))
+        for _ in range(_LOOKS):
+            found = gaps(times)
+            turn = np.flatnonzero((found[:-1] < 0) & (found[1:] >= 0))
+            if not turn.size:
+                return None
+            at = int(turn[0])
+            times = np.linspace(times[at], times[at + 1], _N_TIMES)
+    return float(times[0])

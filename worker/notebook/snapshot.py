@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from worker.assessment import Assessment, reopen
+from worker.assessment.verdicts import seen_in
 from worker.core.posterior.belief import Belief
 from worker.findings.wording import headline
 from worker.notebook.frames import (
@@ -27,7 +28,6 @@ from worker.service.server import NoServer
 from worker.store import Header, Ledger
 from worker.store.settings import Settings, read_settings
 from worker.store.snapshots import taken_together
-from worker.turn.loop import seen_in
 
 if TYPE_CHECKING:
     from worker.report.contents import Report

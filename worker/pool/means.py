@@ -1,9 +1,9 @@
 """What the scores of the items of a cell are on average."""
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy import special
-from scipy.sparse import csr_array
 
 from worker.errors import PredictionsError
 from worker.plan.pool_part import PoolPlan
@@ -94,7 +94,7 @@ def mean_probabilities(
         if len(here) < len(rows):
             break
         cells, place = np.unique(here, return_inverse=True)
-        members = csr_array(
+        members = scipy.sparse.csr_array(
             (np.ones(len(rows)), (place, np.arange(len(rows)))), shape=(len(cells), len(rows))
         )
         sums[cells] += members @ rows

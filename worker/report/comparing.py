@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
+from worker.assessment.verdicts import assess_now
 from worker.core.posterior.belief import Belief, group_labelled, group_size
 from worker.core.posterior.intervals import interval, whole
 from worker.core.posterior.summary import draws, draws_of_whole, mean
@@ -22,7 +23,6 @@ from worker.report.contents import Interval
 from worker.report.contents_comparison import VERSION, Comparison, Difference, Side, as_json
 from worker.report.templating import template
 from worker.store import Header, Ledger
-from worker.turn.loop import assess_now
 
 Floats = NDArray[np.float64]
 Case = tuple[Assessment, Header, Ledger]

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from connector.settings import people_url
 from worker.assessment import Assessment
+from worker.assessment.verdicts import seen_in
 from worker.core.posterior.belief import Belief
 from worker.findings.best_model import told_of_models
 from worker.findings.changing import continuation
@@ -37,7 +38,6 @@ from worker.report.votes import agreement, confusions, disputed, inferred
 from worker.report.words import chances_text, glossary, progress_name, question_text, rule_text
 from worker.store import Header, Ledger
 from worker.store.snapshots import taken_together
-from worker.turn.loop import seen_in
 
 if TYPE_CHECKING:
     from worker.evaluator.experiments import PredictorExperiment

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from worker.assessment import Assessment, reopen
+from worker.assessment.verdicts import assess_now
 from worker.findings.annotating import annotation_of, waiting_votes
 from worker.findings.best_model import told_of_models
 from worker.findings.decision import continues_of
@@ -24,7 +25,6 @@ from worker.report.progress import forecast
 from worker.service.context import Context
 from worker.service.readable import readable
 from worker.store import Header
-from worker.turn.loop import assess_now
 from worker.turn.shown import labelling_text
 
 

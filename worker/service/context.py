@@ -32,9 +32,9 @@ from worker.service.job_data import (
 )
 from worker.service.readable import readable
 from worker.service.server import connect
-from worker.store import Header, Ledger, ValkeyLedger
+from worker.store import Header, Ledger
 from worker.store.settings import Settings
-from worker.store.valkey import keys_of
+from worker.store.valkey import ValkeyLedger, keys_of
 
 T = TypeVar("T")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from worker.assessment import reopen
+from worker.assessment.verdicts import assess_now
 from worker.errors import AssayError
 from worker.findings.decision import decision, is_decided
 from worker.findings.for_annotators import one_line
 from worker.plan import stored_plan
 from worker.pool import check_source
 from worker.service.context import Context
-from worker.turn.loop import assess_now
 
 
 class WrongMoment(AssayError):

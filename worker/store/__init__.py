@@ -13,7 +13,6 @@ from worker.store.contract import (
     Unsettled,
 )
 from worker.store.memory import MemoryLedger
-from worker.store.valkey import ValkeyLedger
 
 __all__ = [
     "AlreadyStarted",
@@ -24,5 +23,4 @@ __all__ = [
     "MemoryLedger",
     "State",
     "Unsettled",
-    "ValkeyLedger",
 ]

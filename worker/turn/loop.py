@@ -13,7 +13,7 @@ from pathlib import Path
 
 from connector.port import Desk
 from worker.assessment import Assessment
-from worker.assessment.queueing import pending_cells, unclaimed_cells
+from worker.assessment.verdicts import assess_now, seen_in
 from worker.core.posterior.belief import Belief
 from worker.core.stopping.verdict import Verdict
 from worker.findings.decision import compared, decision, is_decided
@@ -102,25 +102,6 @@ def _turn(
     title = counted(verdict.labels, "label") if is_going_on else _TITLES.get(state.status, "")
     publish_tab(ledger, desk, title, metadata, at_once=not is_going_on)
     return verdict
-
-
-def assess_now(
-    assessment: Assessment, ledger: Ledger, *, bound_suffices: bool = False
-) -> tuple[State, Belief, Verdict]:
-    """Say what is known now: state, belief and verdict that belong together."""
-    state = ledger.state()
-    return state, *seen_in(assessment, state, bound_suffices=bound_suffices)
-
-
-def seen_in(
-    assessment: Assessment, state: State, *, bound_suffices: bool = False
-) -> tuple[Belief, Verdict]:
-    """Say what a state tells: the belief, and what the stop rule finds in it."""
-    belief = assessment.believe(state.tally)
-    unclaimed = unclaimed_cells(assessment, state)
-    open_items = assessment.n_helpful(unclaimed + pending_cells(assessment, state))
-    earlier = assessment.earlier(state.tally)
-    return belief, assessment.decide(belief, open_items, earlier, unclaimed, bound_suffices)
 
 
 def _line(assessment: Assessment, state: State) -> str:

@@ -10,10 +10,11 @@ import numpy as np
 from connector.schema import Schema
 from tests.fakes import FakeDesk
 from worker.assessment import Assessment, assess
+from worker.assessment.verdicts import assess_now
 from worker.plan import Plan, load_plan, plan_hash
 from worker.pool import check_question, compile_pool
 from worker.store import Header, Ledger, MemoryLedger
-from worker.turn.loop import advance, assess_now
+from worker.turn.loop import advance
 
 MOODS = ("anger", "fear", "joy", "sad")
 N_ITEMS, N_VOTES = 120, 4

@@ -21,6 +21,7 @@ from tests.worker.assessment.models_pool import (
     write_models,
 )
 from worker.assessment import assess
+from worker.assessment.verdicts import assess_now
 from worker.findings.wording import headline
 from worker.plan import Plan
 from worker.pool import check_question, compile_pool
@@ -33,7 +34,7 @@ from worker.simulate.replay import labels
 from worker.simulate.replay import replay as simulated
 from worker.simulate.truths import outcomes
 from worker.store import MemoryLedger
-from worker.turn.loop import advance, assess_now
+from worker.turn.loop import advance
 
 
 def _at_work(folder: Path, plan: Plan):

@@ -15,6 +15,7 @@ from tests.worker.assessment.evaluated import (
     write_moods,
 )
 from worker.assessment.soft_labels import votes_of_tally
+from worker.assessment.verdicts import assess_now
 from worker.core.posterior.intervals import whole
 from worker.errors import PlanError
 from worker.notebook import snapshot
@@ -25,7 +26,6 @@ from worker.report.page import page
 from worker.setup.replaying import unrepeated_choices
 from worker.simulate.cases import Asked, prepare
 from worker.store.settings import read_settings
-from worker.turn.loop import assess_now
 
 WIDTH = 0.15
 

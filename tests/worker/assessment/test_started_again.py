@@ -12,10 +12,10 @@ import pytest
 from tests.calibration.documents import PARTS, begun
 from worker.assessment import assess
 from worker.assessment.queueing import pending_cells, unclaimed_cells
+from worker.assessment.verdicts import seen_in
 from worker.core.posterior.intervals import interval
 from worker.core.posterior.moments import Moments, moments
 from worker.core.posterior.summary import draws, mean
-from worker.turn.loop import seen_in
 
 NUMBERS = ("mean", "variance", "drop", "rate", "weight", "own", "moved")
 KINDS = (

@@ -13,11 +13,11 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.simulate.simulated_pool import N_ITEMS
+from worker.assessment.verdicts import assess_now
 from worker.core.posterior.summary import draws, marginals
 from worker.errors import PlanError
 from worker.pool import check_question
 from worker.pool.file import Item
-from worker.turn.loop import assess_now
 
 CONFUSED: dict[str, Any] = {
     "stop": "{rmse: 0.0001}",

@@ -11,6 +11,7 @@ import pytest
 
 from tests.report.at_work import at_work as live
 from worker.assessment import Assessment, assess
+from worker.assessment.verdicts import assess_now
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.mixing import with_variants
 from worker.findings.decision import decision
@@ -25,7 +26,6 @@ from worker.simulate.against_truth import STATISTICS
 from worker.simulate.found import Found
 from worker.simulate.replay import labels
 from worker.simulate.truths import outcomes, right_of_cells, true_values
-from worker.turn.loop import assess_now
 
 N, CLASSES = 1500, ("a", "b", "c")
 OLD = "[{name: old, predicted: old}]"

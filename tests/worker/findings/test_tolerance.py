@@ -7,6 +7,7 @@ import pytest
 
 from tests.report.at_work import AtWork, at_work
 from tests.worker.findings.said import ONE_BAD, assessment, said_after
+from worker.assessment.verdicts import assess_now
 from worker.findings.ranks import group_ranks
 from worker.notebook import snapshot
 from worker.notices import outbox
@@ -15,7 +16,6 @@ from worker.plan.notify_part import NotifyPlan
 from worker.report.gathering import gather
 from worker.report.page import page
 from worker.store.settings import Settings
-from worker.turn.loop import assess_now
 
 TOLERANT = {
     "question": "{task: identify, tolerance: 0.3}",

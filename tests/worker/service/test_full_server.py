@@ -18,9 +18,10 @@ from worker.cli.doctor import examine
 from worker.service.context import Context
 from worker.service.embedded import server
 from worker.service.server import check, connect
-from worker.store import Claim, Header, ValkeyLedger
+from worker.store import Claim, Header
 from worker.store.rules import Rules
 from worker.store.settings import Settings
+from worker.store.valkey import ValkeyLedger
 from worker.turn.sync import record
 from worker.web.serving import RECEIVER
 

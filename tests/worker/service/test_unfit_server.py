@@ -12,7 +12,8 @@ from redis.exceptions import OutOfMemoryError
 
 from worker.service.embedded import server
 from worker.service.server import NoServer, UnfitServer, check, connect
-from worker.store import Claim, Header, ValkeyLedger
+from worker.store import Claim, Header
+from worker.store.valkey import ValkeyLedger
 
 HEADER = (Path(__file__).parents[2] / "assets" / "header-v1.json").read_text()
 

@@ -17,8 +17,8 @@ from worker.pool import compile_pool
 from worker.pool.truth import read_truth
 from worker.service.context import Context
 from worker.setup.since import with_earlier
-from worker.store import ValkeyLedger
 from worker.store.settings import Settings
+from worker.store.valkey import ValkeyLedger
 
 WAYS = {"strategy": "assay", "prior": "{kind: empirical}", "stop": "{mrr: {confidence: 0.9999}}"}
 N_THEN = 40

@@ -11,8 +11,9 @@ from worker.pool import compile_pool
 from worker.report.status import status_of
 from worker.service.context import Context, NoSuchAssessment
 from worker.setup.lifecycle import WrongMoment, pause, resume, stop
-from worker.store import Header, ValkeyLedger
+from worker.store import Header
 from worker.store.settings import Settings
+from worker.store.valkey import ValkeyLedger
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from worker.service.embedded import server
 from worker.service.server import connect
 from worker.setup.exported import VERSION, NotMovable
 from worker.setup.moving import pack, take_over
-from worker.store import Claim, Header, ValkeyLedger
+from worker.store import Claim, Header
 from worker.store.settings import Settings
+from worker.store.valkey import ValkeyLedger
 
 _EVENT = {"id": "report:1", "kind": "report", "text": "a report", "revision": 0, "at": "now"}
 NOTICE = json.dumps({"v": 1, "event": _EVENT, "target": 0, "tries": 0, "next_at": 0, "error": ""})

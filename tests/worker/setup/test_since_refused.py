@@ -16,7 +16,7 @@ from worker.plan import load_plan
 from worker.pool import compile_pool
 from worker.setup.earlier import Earlier, NotContinuable, items_in_rows, on_server
 from worker.setup.since import continue_with, taken_over, with_earlier
-from worker.store import ValkeyLedger
+from worker.store.valkey import ValkeyLedger
 
 
 def test_labels_of_groups_that_are_gone_are_left_out_and_said(months, tmp_path, valkey):

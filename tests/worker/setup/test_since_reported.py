@@ -8,13 +8,13 @@ import pytest
 
 from tests.worker.setup.continued import N_THEN, _at_home, at_work
 from tests.worker.simulate.simulated_pool import CLASSES
+from worker.assessment.verdicts import assess_now
 from worker.findings.changing import continuation
 from worker.findings.decision import decision
 from worker.report.csv import groups_csv
 from worker.report.gathering import gather
 from worker.report.page import page
 from worker.report.status import status_of
-from worker.turn.loop import assess_now
 
 
 def test_the_report_the_decision_and_the_status_say_then_and_now(months, valkey, tmp_path):

@@ -12,6 +12,7 @@ import pytest
 from tests.worker.setup.continued import N_THEN
 from tests.worker.simulate.simulated_pool import CLASSES
 from worker.assessment import assess, reopen
+from worker.assessment.verdicts import assess_now
 from worker.core.drift.history import believed_share
 from worker.core.posterior.belief import group_labelled
 from worker.core.posterior.intervals import interval
@@ -21,7 +22,6 @@ from worker.findings.changing import continuation
 from worker.plan import load_plan, plan_hash, stored_plan
 from worker.pool import check_source, compile_pool, open_pool
 from worker.setup.replaying import unrepeated_choices
-from worker.turn.loop import assess_now
 
 
 def test_every_label_is_taken_over_into_a_cell_of_its_group(months):

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from worker.service.embedded import ensure_running, server
 from worker.service.server import connect
-from worker.store import ValkeyLedger
+from worker.store.valkey import ValkeyLedger
 from worker.turn import leasing
 from worker.turn.leasing import Lease, LeaseLost, leased
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse, special
+from scipy import special
 
 from worker.core.crowd import annotators
 from worker.core.crowd.annotators import Annotators
@@ -86,7 +87,7 @@ def setting_of(votes: Votes, group: Ints, alpha: Floats, beta: Floats, mixture: 
     a, k = votes.n_annotators, votes.n_classes
     place = votes.annotator * k + votes.label
     ones = np.ones(place.size, np.float32)
-    given = sparse.csr_array((ones, (votes.item, place)), shape=(votes.n_items, a * k))
+    given = scipy.sparse.csr_array((ones, (votes.item, place)), shape=(votes.n_items, a * k))
     part = np.flatnonzero(votes.cell >= 0)
     present, cell = np.unique(votes.cell[part], return_inverse=True)
     n_items = np.bincount(cell, minlength=present.size)

@@ -20,12 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from scipy.interpolate import BSpline
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_N_SPLINES, _DEGREE = 14, 3
+_N_SPLINES = 14
 # How far the curve may be from that of a calibrated classifier: the share of the weak priors'
 # spreads; sigma; and the chance. Sigmas are even in logs; smaller ones, for a classifier that may
 # be as far off as any, drew bands that were too narrow.
@@ -90,12 +89,7 @@ def design(at: Floats, logit: Floats, items: Ints, group_logit: Floats) -> Desig
         Eilers & Marx, "Flexible smoothing with B-splines and penalties" (1996), as a mixed model:
         the penalty's null space (a line) is left to 1 and x.
     """
-    inner = np.linspace(0, 1, _N_SPLINES - _DEGREE + 1)
-    step = inner[1]
-    knots = np.concatenate(
-        [step * np.arange(-_DEGREE, 0), inner, 1 + step * np.arange(1, _DEGREE + 1)]
-    )
-    splines = BSpline.design_matrix(np.clip(at, 0, 1), knots, _DEGREE).toarray()
+    splines = _cubic_splines(np.clip(at, 0, 1))
     bends = np.diff(np.eye(_N_SPLINES), n=2, axis=0)
     values, vectors = np.linalg.eigh(bends.T @ bends)
     wiggles = splines @ (vectors[:, 2:] / np.sqrt(values[2:]))
@@ -105,6 +99,18 @@ def design(at: Floats, logit: Floats, items: Ints, group_logit: Floats) -> Desig
     mean = np.concatenate([WEAK[:2, 0], np.zeros(n), WEAK[2:3, 0]])
     sd = np.concatenate([WEAK[:2, 1], np.ones(n), WEAK[2:3, 1]])
     return Design(basis, group_logit, mean, sd)
+
+
+def _cubic_splines(at: Floats) -> Floats:
+    """(T, K) values of the cubic B-splines on even knots, of which four are not 0 at a place."""
+    n_between = _N_SPLINES - 3
+    first = np.minimum((at * n_between).astype(np.int64), n_between - 1)
+    t = at * n_between - first
+    four = ((1 - t) ** 3, 3 * t**3 - 6 * t**2 + 4, 1 + 3 * t + 3 * t**2 - 3 * t**3, t**3)
+    found = np.zeros((at.size, _N_SPLINES))
+    for k, value in enumerate(four):
+        found[np.arange(at.size), first + k] = value / 6
+    return found
 
 
 class _Peak(NamedTuple):

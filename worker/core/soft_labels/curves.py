@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg, special
+from scipy import special
 
 from worker.core.soft_labels.design import KNOTS, Design
 
@@ -36,7 +37,7 @@ class Curve:
     def drawn(self, rng: np.random.Generator, n: int) -> Floats:
         """(n, q) draws of w."""
         lower = np.linalg.cholesky(self.curvature)
-        away = linalg.solve_triangular(lower.T, rng.standard_normal((self.at.size, n)))
+        away = scipy.linalg.solve_triangular(lower.T, rng.standard_normal((self.at.size, n)))
         drawn: Floats = self.at + away.T
         return drawn
 
@@ -86,7 +87,7 @@ def curve_through(
     w = np.zeros(sd.size) if start is None else start
     here = loss(w)
     for _ in range(_NEWTON):
-        step = linalg.solve(here[2], here[1], assume_a="pos")
+        step = scipy.linalg.solve(here[2], here[1], assume_a="pos")
         if here[1] @ step < _ENOUGH:
             break
         there = loss(w + step)
