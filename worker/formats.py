@@ -126,6 +126,7 @@ KINDS: Mapping[str, Callable[[Any], str]] = {
     "yes": yes,
     "votes": votes,
     "text": lambda text: plain(str(text)),
+    "prose": lambda text: plain(str(text)).replace("`", ""),  # the page has commands as code
 }
 
 

@@ -13,8 +13,8 @@ import pytest
 from tests.report.examples import EXAMPLES, NASTY, empty, nasty, thousand
 from tests.report.examples_ordinary import ordinary
 from worker.formats import count, found, plain, share, shown, value
-from worker.report.contents import as_json
-from worker.report.csv import groups_csv, harmless
+from worker.report.contents import Report, as_json
+from worker.report.csv import harmless, report_csv
 from worker.report.page import page, write_report
 
 
@@ -136,10 +136,13 @@ def test_a_spreadsheet_runs_nothing_of_the_csv(tmp_path: Path) -> None:
     write_report(nasty(), tmp_path, "report")
     written = (tmp_path / "report.csv").read_bytes().decode("utf-8")
     rows = list(csv.DictReader(io.StringIO(written, newline="")))
-    assert len(rows) == len(NASTY)
-    for row, name in zip(rows, NASTY, strict=True):
-        assert not row["name"].startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
-        assert row["name"].removeprefix("'") == name.removeprefix("'")
+    of_groups = [row for row in rows if row["part"] == "groups"]
+    assert [row["name"].removeprefix("'") for row in of_groups] == [
+        name.removeprefix("'") for name in NASTY
+    ]
+    for row in rows:
+        for text in (row["name"], row["second"]):
+            assert not text.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
 
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\ta", "\ra", " =1"])
@@ -149,10 +152,30 @@ def test_what_looks_like_a_formula_gets_a_quote(text: str) -> None:
 
 def test_the_csv_has_the_numbers_of_the_json_and_leaves_those_of_empty_groups_blank() -> None:
     report = empty()
-    rows = list(csv.DictReader(io.StringIO(groups_csv(report), newline="")))
+    rows = [row for row in _rows_of(report) if row["part"] == "groups"]
     told = as_json(report)["groups"]
+    more = dict.fromkeys(("second", "below", "within", "above", "region"), "") | {"part": "groups"}
     for row, group in zip(rows, told, strict=True):
-        assert {key: "" if one is None else str(one) for key, one in group.items()} == row
+        assert {key: "" if one is None else str(one) for key, one in group.items()} | more == row
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_csv_has_every_interval_and_every_pair_of_the_page(name: str) -> None:
+    report = EXAMPLES[name]()
+    told, rows, read = as_json(report), _rows_of(report), Numbers()
+    read.feed(page(report))
+    for end in ("low", "high"):
+        kept = {text for row in rows for key, text in row.items() if key.endswith(end)}
+        for path, _, _ in read.said:
+            if any(key.endswith(end) for key in path.split(".")):
+                number = found(told, path)
+                assert number is None or str(number) in kept, path
+    pairs = [(row["name"], row["second"]) for row in rows if row["part"] == "pairs"]
+    assert pairs == [(harmless(one.first), harmless(one.second)) for one in report.pairs]
+
+
+def _rows_of(report: Report) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(report_csv(report), newline="")))
 
 
 def test_a_report_is_written_again_with_the_same_bytes(tmp_path: Path) -> None:
@@ -182,3 +205,11 @@ def test_values_have_three_digits_and_a_real_minus() -> None:
 def test_marks_that_turn_the_text_are_made_visible() -> None:
     assert plain("a\u202eb") == "a\ufffdb"
     assert plain("مرحبا 🦎") == "مرحبا 🦎"
+
+
+def test_a_command_within_what_is_said_of_the_labels_is_code() -> None:
+    report = EXAMPLES["labels"]()
+    assert report.source is not None
+    source = replace(report.source, text=("Then `assay simulate <a>` tells that.",))
+    text = page(replace(report, source=source))
+    assert "Then <code>assay simulate &lt;a&gt;</code> tells that.</p>" in text

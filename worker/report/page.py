@@ -16,7 +16,7 @@ from worker.formats import found, shown
 from worker.report import tables, tables_people
 from worker.report.contents import Confusion, Report, as_json
 from worker.report.contents_people import MOST_R_HAT
-from worker.report.csv import groups_csv
+from worker.report.csv import report_csv
 from worker.report.models import models_tables
 from worker.report.parents import parents_table, sections
 from worker.report.pictures import MOST_PAIRS, calibration, noun, progress, rope
@@ -71,7 +71,7 @@ def write_report(report: Report, folder: Path, stem: str) -> Path:
     told = as_json(report)
     text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(folder / f"{stem}.json", f"{text}\n")
-    write_whole(folder / f"{stem}.csv", groups_csv(report))
+    write_whole(folder / f"{stem}.csv", report_csv(report, told))
     write_whole(folder / f"{stem}.html", page(report, told))
     return folder / f"{stem}.html"
 

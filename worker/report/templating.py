@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from worker.formats import counted, seemly, shown
+from worker.formats import counted, plain, seemly, shown
 
 # Neither script nor another host: these pages are text, tables and lines.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -24,7 +24,7 @@ def template(name: str) -> Template:
     """Return a template of worker/report/templates by its file name.
 
     Numbers are written by the filter `as`, with one of the kinds of `formats.KINDS`, or by
-    `counted` with what is counted.
+    `counted` with what is counted; texts in which commands stand by `code`.
     """
     environment = Environment(
         loader=PackageLoader("worker.report"),
@@ -36,8 +36,16 @@ def template(name: str) -> Template:
     )
     environment.filters["as"] = shown
     environment.filters["counted"] = counted
+    environment.filters["code"] = _code
     environment.globals["policy"] = POLICY
     return environment.get_template(name)
+
+
+def _code(text: str) -> Markup:
+    """The text, with what stands between backticks as code."""
+    pieces = [escape(piece) for piece in plain(text).split("`")]
+    pieces[1::2] = [Markup("<code>{}</code>").format(piece) for piece in pieces[1::2]]
+    return Markup("").join(pieces)
 
 
 @cache
