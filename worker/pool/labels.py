@@ -47,6 +47,17 @@ class Labels:
         told = f"{pool_hash} {self.sha256} {self.use} {self.column}"
         return hashlib.sha256(told.encode()).hexdigest()
 
+    def never_predicted(
+        self, plan: Plan, items: pa.Array | pa.ChunkedArray, classes: Sequence[str]
+    ) -> tuple[int, list[str]]:
+        """How many labels of items name none of the pool's classes, and what they name, sorted."""
+        here = pc.is_in(self.ids, value_set=items)
+        said = _whole_numbers(self.classes.filter(here), classes)
+        known = {*classes, *plan.annotation.counts_as}
+        counts = {one["values"]: one["counts"] for one in said.value_counts().to_pylist()}
+        strange = sorted(counts.keys() - known)
+        return sum(counts[name] for name in strange), strange
+
     def of_items(
         self, ids: Iterable[pa.Array], plan: Plan, classes: Sequence[str]
     ) -> tuple[Existing, pa.Array]:
@@ -152,9 +163,10 @@ def _first_of_each(path: Path, column: str, ids: pa.Array, said: pa.Array) -> pa
     if differs.size:
         row = int(differs[0])
         one, two = said[int(first[which[row]])], said[row]
+        n_items = np.unique(codes[differs]).size
+        others = f", as do {n_items:,} items in all" if n_items > 1 else ""
         raise PredictionsError(
             f"{path}: the item {ids[row]} stands there twice with different labels (column "
-            f"{column}: {one} and {two}), as do {np.unique(codes[differs]).size} items in all; "
-            "keep one label of each"
+            f"{column}: {one} and {two}){others}; keep one label of each"
         )
     return pa.array(np.sort(first))

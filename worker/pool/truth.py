@@ -95,9 +95,12 @@ def place_of(plan: Plan, folder: Path, column: str, option: str) -> tuple[Path, 
     ):
         if name not in present:
             what = "with the true classes" if name == column else "of the plan's `pool.id`"
+            if name == column and not file:
+                what += f", and no file {name} here"
+            own = [one for one in present if one != ROW_NUMBER]
             raise PredictionsError(
                 f"{path}: no column {name} {what}{did_you_mean(name, present)}; its columns are "
-                f"{listed(present, 30)}. {cure}"
+                f"{listed(own, 30)}. {cure}"
             )
     return path, column
 

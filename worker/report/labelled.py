@@ -12,6 +12,7 @@ from worker.assessment import Assessment, assess
 from worker.core.drift.sample import drawn_alike
 from worker.errors import PlanError
 from worker.formats import counted
+from worker.nearest import listed
 from worker.plan import Plan, load_plan, plan_hash
 from worker.plan.project_part import Existing
 from worker.pool import Pool, check_question, compile_pool
@@ -145,6 +146,13 @@ def _source(work: Assessment, labels: Labels) -> LabelSource:
         counted(labels.n_empty, "row") + " without a label" if labels.n_empty else "",
         counted(elsewhere, "label") + " of items that are not in the pool" if elsewhere else "",
     ]
+    n_strange, strange = labels.never_predicted(work.plan, pool.item_ids, pool.classes)
+    if strange and work.plan.annotation.verdict is None:
+        text.append(
+            f"{counted(n_strange, 'label')} {'name' if n_strange > 1 else 'names'} a class that is "
+            f"never predicted ({listed([repr(name) for name in strange], 5)}), so that the "
+            "prediction counts as wrong. If it is one of the pool's, write both alike."
+        )
     if any(left_out):
         text.append(f"Left out: {' and '.join(filter(None, left_out))}.")
     text.append(

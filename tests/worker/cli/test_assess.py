@@ -194,6 +194,15 @@ def test_labels_that_are_left_out_are_counted(assay, tmp_path):
     assert left_out in report_of(done)["source"]["text"]
 
 
+def test_labels_of_a_class_that_is_never_predicted_are_told(assay, tmp_path):
+    rows = "".join(f"i{n},{'ab'[n % 2]},0.{5 + n % 5}\n" for n in range(12))
+    (tmp_path / "p.csv").write_text(f"id,predicted,score\n{rows}")
+    (tmp_path / "l.csv").write_text("id,label\ni0,a\ni1,B\ni2,c\ni4,c\nelsewhere,d\n")
+    report = report_of(assay("assess", "p.csv", "--labels", "l.csv", "--json"))
+    (told,) = (text for text in report["source"]["text"] if "never predicted" in text)
+    assert told.startswith("3 labels name a class that is never predicted ('B', 'c')")
+
+
 @pytest.mark.parametrize(
     ("labels", "given", "said"),
     [
@@ -204,6 +213,7 @@ def test_labels_that_are_left_out_are_counted(assay, tmp_path):
         ("item_id,label\ni000,cat\n", "l.csv:lable", "did you mean label?"),
         ("item_id,label\ni000,cat\n", "k.csv:label", "k.csv"),
         ("item_id,label\ni000,cat\n", "labels", "no column labels"),
+        ("item_id,label\ni000,cat\n", "no.csv", "and no file no.csv here"),
         ("id,label\ni000,cat\n", "l.csv:label", "no column item_id of the plan's `pool.id`"),
         ("item_id,a,b\ni000,cat,dog\n", "l.csv", "which column has the labels? Name it"),
     ],
