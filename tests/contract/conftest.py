@@ -16,8 +16,8 @@ from worker.service.embedded import server
 from worker.store import (
     Ledger,
     MemoryLedger,
-    ValkeyLedger,
 )
+from worker.store.valkey import ValkeyLedger
 
 
 @pytest.fixture(params=["memory", "valkey"])

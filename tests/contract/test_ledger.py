@@ -22,8 +22,8 @@ from worker.store import (
     Header,
     Ledger,
     LedgerError,
-    ValkeyLedger,
 )
+from worker.store.valkey import ValkeyLedger
 
 
 class TestBeginning:

@@ -19,9 +19,9 @@ from tests.contract.ledgers import (
 from worker.store import (
     Claim,
     Ledger,
-    ValkeyLedger,
 )
 from worker.store.records import load
+from worker.store.valkey import ValkeyLedger
 
 
 class TestLease:

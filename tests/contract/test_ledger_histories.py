@@ -21,8 +21,8 @@ from worker.service.server import connect
 from worker.store import (
     Ledger,
     MemoryLedger,
-    ValkeyLedger,
 )
+from worker.store.valkey import ValkeyLedger
 from worker.turn.sync import record, take_stock
 
 ITEMS = ("a", "b:é", 'c"')

@@ -11,7 +11,7 @@ from tests.worker.simulate.simulated_pool import CLASSES
 from worker.assessment.verdicts import assess_now
 from worker.findings.changing import continuation
 from worker.findings.decision import decision
-from worker.report.csv import groups_csv
+from worker.report.csv import report_csv
 from worker.report.gathering import gather
 from worker.report.page import page
 from worker.report.status import status_of
@@ -31,8 +31,8 @@ def test_the_report_the_decision_and_the_status_say_then_and_now(months, valkey,
     text = page(report)
     assert "Then and now" in text
     assert told.text[0].startswith(f"{N_THEN} labels of {told.assessment} are taken over")
-    heads, first = groups_csv(report).splitlines()[:2]
-    assert heads.endswith("believed,is_changed")
+    heads, first = report_csv(report).splitlines()[:2]
+    assert heads.endswith("believed,is_changed,part,second,below,within,above,region")
     assert len(heads.split(",")) == len(first.split(","))
 
     state, belief, verdict = assess_now(two.work, two.ledger)
