@@ -51,6 +51,7 @@ class Made:
         disagree, of which a run has one.
     told: (N,) an opinion's probability that the prediction is right.
     others: what further classifiers predict, each (N,), with the scores of the first.
+    prompt: (N,) which prompt an output answers; `predicted` is then the model that it is of.
     """
 
     kind: str
@@ -65,6 +66,7 @@ class Made:
     disagreeing: Floats | None = None
     told: Floats | None = None
     others: tuple[Ints, ...] = ()
+    prompt: Ints | None = None
 
     def truth(self, rng: Rng) -> Truth:
         """Draw what is true."""

@@ -24,6 +24,7 @@ from tests.calibration.made import (
     made_of_many,
     made_of_two,
 )
+from tests.calibration.prompts import PROMPTS, made_of_prompts
 from tests.calibration.statistics import Revealed, of_report
 from tests.calibration.way import Way, plan_of
 from worker.assessment import Assessment, assess
@@ -71,6 +72,8 @@ def opened(way: Way, kind: str) -> Iterator[Opened | None]:
     """Write, compile and open the pool of a way; None where its data is missing."""
     if kind in MANY:
         pool: Made | None = made_of_many(kind)
+    elif kind in PROMPTS:
+        pool = made_of_prompts(kind)
     else:
         pool = made(kind, way.size) if way.n_models == 1 else made_of_two(kind)
     if pool is None:
@@ -106,6 +109,8 @@ def _predictions(
     k = pool.n_classes
     names = [f"c{of:02d}" for of in range(k)]
     opinions = _opinions(pool, names)
+    if pool.prompt is not None:
+        opinions["prompt"] = [f"q{of}" for of in pool.prompt.tolist()]
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(

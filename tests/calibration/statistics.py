@@ -72,7 +72,8 @@ def of_report(seen: Revealed) -> dict[str, Held]:
             if parts:
                 found[name] = Held(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     of_judge = METRICS[work.plan.question.metric].judge_says is not None
-    if work.plan.annotation.verdict is not None and seen.truth is not None and not of_judge:
+    is_judged = work.plan.annotation.verdict is not None and work.pairing is None
+    if is_judged and seen.truth is not None and not of_judge:
         found["failure kind"] = _of_failures(seen, seen.truth.label)
     told, true = (judge_of(work, seen.belief, *of) for of in (some, every))
     if told:
@@ -128,12 +129,13 @@ def _records(seen: Revealed, rows: Ints) -> tuple[dict[str, int], list[Record]]:
     """The tally and the records of a ledger with these labels."""
     pool = seen.work.pool
     cell, predicted = np.repeat(np.arange(pool.n_cells), pool.cell_size), pool.predicted
+    code = pool.code
     tally: dict[str, int] = {}
     records = []
     for claim, row in enumerate(rows.tolist()):
-        k, of = int(predicted[row]), int(cell[row])
+        k, of, said = int(predicted[row]), int(cell[row]), int(code[row])
         label = pool.classes[k if seen.outcome[row] == 0 else k - 1]
-        key = tally_key(claim, of, k, label)
+        key = tally_key(claim, of, said, label)
         tally[key] = tally.get(key, 0) + 1
-        records.append(Record(str(row), claim, row, of, k, outcome=label))
+        records.append(Record(str(row), claim, row, of, said, outcome=label))
     return tally, records

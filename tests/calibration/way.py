@@ -63,8 +63,10 @@ def plan_of(way: Way, pool: Made, classes: tuple[str, ...]) -> dict[str, Any]:
         said = {"probabilities": [f"p_{name}" for name in classes]}
     asked: dict[str, Any] = {"groups": "predicted_class", "classes": list(classes)}
     if way.has_verdict:
-        said = {"score": "score"}
+        said.pop("predicted")
         asked = {"groups": "predicted"}
+        if pool.prompt is not None:
+            asked["pairs_by"] = "prompt"
         plan["annotation"] = {"verdict": {"right": ["c00"], "wrong": ["c01", "c02", "c03"]}}
     if kind == "f one stratum":
         asked["strata"] = 1

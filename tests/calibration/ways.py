@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from tests.calibration import positives
 from tests.calibration.made import JUDGED, MADE, MANY, REAL, REAL_TOLD, TOLD, TWO
+from tests.calibration.prompts import PROMPTS
 from tests.calibration.way import COMPARE, ESTIMATE, FOUR, IDENTIFY, RMSE, WHOLE, Way
 
 _WITHOUT_REAL = MADE
 _COMPARED = tuple(kind for kind in MADE if kind != "f few items")
 _TEN = (*MADE, "g svhn")
+PAIRS = {"task": "compare", "compare": "all"}
 BEST = IDENTIFY | {"of": "models", "which": "highest", "tolerance": 0.01}
 _USELESS = (
     "b one rate", "c calibrated", "d overconfident", "d surest off", "e near ties", "f few items",
@@ -217,6 +219,14 @@ WAYS = (
             ("sites", IDENTIFY, {}, "site"),
             ("pairs of sites", {"task": "compare", "compare": "all"}, {}, "site"),
         )
+    ),
+    Way("compare in pairs", {"question": PAIRS}, PROMPTS, has_verdict=True),
+    Way(
+        "compare in pairs, no judge",
+        {"question": PAIRS},
+        PROMPTS,
+        has_scores=False,
+        has_verdict=True,
     ),
     # A prior that is chosen is as right as the scores are, of which the plan warns.
     Way("informative", {"question": IDENTIFY, "prior": {"kind": "informative"}}, ("a model",)),

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from worker.assessment.best_model import BestModel
 from worker.assessment.kind import Kind, OneModel
 from worker.assessment.outcomes import Outcomes, n_labelled
+from worker.assessment.pairing import Pairing
 from worker.assessment.randomness import CHOOSING, DECIDING, GOLD, numbered
 from worker.assessment.resolving import Resolved
 from worker.assessment.several import Several
+from worker.assessment.single import Single
 from worker.assessment.soft_labels import SoftLabels
 from worker.core.confidence_sequences.guarantee import ConfidenceSequence
 from worker.core.posterior.belief import Belief, unlabelled
@@ -75,6 +77,11 @@ class Assessment:
     def soft_labels(self) -> SoftLabels | None:
         """Of the task evaluate."""
         return self.kind if isinstance(self.kind, SoftLabels) else None
+
+    @property
+    def pairing(self) -> Pairing | None:
+        """The outputs of the same prompts, where they are compared in pairs."""
+        return self.kind.pairing if isinstance(self.kind, Single) else None
 
     def believe(self, tally: Mapping[str, int]) -> Belief:
         """Tally + prior = posterior; the empirical prior is fitted to the tally's early claims."""

@@ -13,6 +13,7 @@ from worker.assessment.best_model import best_of
 from worker.assessment.crowd import Crowd
 from worker.assessment.kind import Kind
 from worker.assessment.outcomes import Begun, Outcomes, begun_with, outcomes
+from worker.assessment.pairing import pairing
 from worker.assessment.several_opening import several
 from worker.assessment.single import Single
 from worker.assessment.soft_labels import soft_labels
@@ -71,7 +72,8 @@ def _kind(plan: Plan, pool: Pool, meaning: Outcomes, begun: Begun, rules: Rules)
         return soft_labels(plan, pool)
     prior = believing if pool.since is None else continuing
     own = plan, pool, _question(plan, pool), prior.first_belief(plan, pool, meaning)
-    single = Single(*own, meaning, begun, prior.fitted)
+    pairs = pairing(pool, meaning) if pool.n_prompts else None
+    single = Single(*own, meaning, begun, prior.fitted, pairs)
     return single if rules.kind == "first" else Crowd(*own, single, rules)
 
 

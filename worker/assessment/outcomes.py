@@ -44,6 +44,8 @@ class Outcomes:
         right nor wrong. None if it is asked for the very class.
     said: (T, M) the classes that M models predict, by the code that then stands for the prediction;
         outcomes are those of `worker.core.posterior.views.Layout`. None if there is one model.
+    is_paired: the code that stands for the prediction is the number of the output's prompt; all
+        outputs are taken for right.
     """
 
     classes: tuple[str, ...]
@@ -55,6 +57,7 @@ class Outcomes:
     has_entries: bool = False
     said: Ints | None = None
     positive: int | None = None
+    is_paired: bool = False
 
     @property
     def possible(self) -> NDArray[np.bool_]:
@@ -71,6 +74,8 @@ class Outcomes:
         if self.positive is not None:
             is_wrong: Ints = (predicted == self.positive) ^ (label == self.positive)
             return is_wrong.astype(np.int64)
+        if self.is_paired:
+            predicted = np.zeros_like(predicted)
         kind = self.kind[predicted, np.minimum(label, len(self.classes))]
         outcome: Ints = np.where(predicted == label, 0, kind + 1)
         return outcome
@@ -144,7 +149,7 @@ def outcomes(plan: Plan, pool: Pool) -> Outcomes:
     return Outcomes(
         pool.classes, meaning.kind, meaning.n_classes.shape[1], meaning.metric, meaning.share,
         meaning.n_classes, METRICS[asked.metric].has_entries,
-        positive=_positive(plan, pool),
+        positive=_positive(plan, pool), is_paired=pool.n_prompts > 0,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from worker.assessment.kind import Ints, OneModel
 from worker.assessment.outcomes import Begun, Counts, Outcomes, count
+from worker.assessment.pairing import Pairing
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.hypothetical import with_counts, with_tally
 from worker.plan import Plan
@@ -23,11 +24,13 @@ class Single(OneModel):
 
     begun: labels that were there before the first one. fitting: fits the prior to outcomes (C, L):
         that of an assessment by itself (`believing`), or one that goes on (`continuing`).
+    pairing: of outputs of the same prompts; None where none is paired.
     """
 
     meaning: Outcomes
     begun: Begun
     fitting: Fitting
+    pairing: Pairing | None = None
     # The last belief and the early claims that its prior was fitted to: the next one differs in a
     # few groups. It is the same as one that is made anew.
     _last: dict[bytes, Belief] = field(default_factory=dict, repr=False)
@@ -43,16 +46,23 @@ class Single(OneModel):
         if before is None:
             before = self.fitted(self.first, counts.early) if is_fitted else self.first
         belief = with_counts(before, counts.all)
+        if self.pairing is not None:
+            belief = self.pairing.outputs.joined(belief, self.pairing.outcome(tally))
         self._last.clear()
         self._last[early] = belief
         return belief
 
     def believed_at(self, tally: Mapping[str, int], stage: int, seed: int) -> Belief:
         counts = self._counts(tally, before=stage)
-        key = counts.all.tobytes()
+        key, pairs = counts.all.tobytes(), None
+        if self.pairing is not None:  # the same counts may be of other pairs
+            pairs = self.pairing.outcome(tally, before=stage)
+            key += pairs.tobytes()
         found = self._past.get(key)
         if found is None:
             found = self.fitted(with_tally(self.first, counts.all), counts.early)
+            if self.pairing is not None and pairs is not None:
+                found = self.pairing.outputs.joined(found, pairs)
             self._past[key] = found
             for old in list(self._past)[: -max(1, self.plan.stop.looks - 1)]:
                 self._past.pop(old, None)

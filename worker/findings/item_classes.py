@@ -84,7 +84,7 @@ def answered(work: Assessment, tally: Mapping[str, int], records: Sequence[Recor
     known = work.pool.known
     tells = np.ones(rows.size, dtype=bool)
     if known is not None:
-        before, labels = labels_of_rows(known, work.pool.cell_start, work.pool.predicted)
+        before, labels = labels_of_rows(known, work.pool.cell_start, work.pool.code)
         rows = np.concatenate([before, rows])
         said = np.tile([index.get(label, len(index)) for label in labels], (len(classes), 1))
         classes = np.concatenate([said, classes], axis=1)

@@ -104,6 +104,8 @@ def annotators_frame(work: Assessment, state: State, records: Sequence[Record]) 
 
 def predicted_name(pool: Pool, code: int) -> str:
     """The predicted class; of several models what each says."""
+    if pool.n_prompts:
+        return pool.classes[0]
     if pool.models is None:
         return pool.classes[code]
     said = zip(pool.models.names, pool.models.said[code].tolist(), strict=True)

@@ -25,6 +25,7 @@ from worker.plan.fitting import mistakes_between
 from worker.plan.mistakes import sentences
 from worker.plan.models_part import Models, mistakes_of_models, with_models
 from worker.plan.notify_part import Duration, NotifyPlan
+from worker.plan.pairs_fit import mistakes_of_pairs
 from worker.plan.pool_part import PoolPlan
 from worker.plan.prior_part import PriorPlan
 from worker.plan.project_part import OPTIONAL
@@ -147,6 +148,10 @@ class Plan(PlanPart):
         found += mistakes_of_structure(
             self.pool, self.question, self.prior, self.models is not None, self.since is not None
         )
+        found += mistakes_of_pairs(
+            self.pool, self.question, self.stop, self.annotation, self.population,
+            self.since is not None,
+        )  # fmt: skip
         found += mistakes_of_since(self.since, self.assessment, self.question.task)
         if found:
             raise Mistakes(found)
@@ -214,7 +219,7 @@ def load_plan(
             values["pool"] = {"data": {}} | pool
     if asking is not None:
         kept = {key: value for key, value in values.items() if key not in ("stop", "strategy")}
-        pool = {key: value for key, value in values["pool"].items() if key != "strata"}
+        pool = {k: v for k, v in values["pool"].items() if k not in ("strata", "pairs_by")}
         pool |= asking.get("pool", {})
         values = kept | {"question": asking["question"], "pool": pool}
     context = {"folder": path.resolve().parent, "for_simulation": for_simulation}

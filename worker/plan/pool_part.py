@@ -64,6 +64,9 @@ class PoolPlan(PlanPart):
     """`predicted_class`, `score_bin(10)`, `equal_mass_bin(10)`, `superclass(map.csv)`, a column,
     a list of these for their product, or `all_items`. Default: predicted_class; `recall`,
     `precision`, `f1`, and outputs that a person judges: all_items."""
+    pairs_by: Name | None = OPTIONAL
+    """of outputs that a person judges: the column of what they answer; those of one prompt are
+    labelled and compared in pairs, see below."""
     parents: Parents = OPTIONAL
     """what groups lie within: `superclass(map.csv)`, or a column such as `site`; see below."""
 
@@ -83,6 +86,12 @@ class PoolPlan(PlanPart):
     def group_columns(self) -> tuple[str, ...]:
         """The columns of the predictions file that the groups need."""
         return tuple(dict.fromkeys(f.column for f in self._all_factors if f.kind == "column"))
+
+    @property
+    def coded_columns(self) -> tuple[str, ...]:
+        """The columns of the predictions file whose values tell items apart, or join them."""
+        more = () if self.pairs_by is None else (self.pairs_by,)
+        return tuple(dict.fromkeys((*self.group_columns, *more)))
 
     @property
     def map_paths(self) -> tuple[Path, ...]:

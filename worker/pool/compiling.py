@@ -43,6 +43,7 @@ from worker.pool.opinions import all_sure, told_by
 from worker.pool.opinions_cutting import cell_codes_by_opinions
 from worker.pool.opinions_reading import Opinion, read_opinions
 from worker.pool.ordering import counted, moved, places, summed
+from worker.pool.pairs import check_pairs, prompt_codes
 from worker.pool.parents import parents_of
 from worker.pool.predictions import Predictions, read_predictions
 from worker.pool.prepared import n_dropped, prepared
@@ -121,6 +122,9 @@ def compile_pool(
             positive = positive_class(plan.question.positive, predictions.classes)
             score = scores_of_positive(plan.pool, predictions, positive)
             predictions = replace(predictions, score=score)
+        if plan.pool.pairs_by is not None:
+            prompt = prompt_codes(plan.pool.pairs_by, predictions)
+            predictions = replace(predictions, predicted=prompt)
         header, arrays, place = _compiled(plan, predictions, several, opinions, labels)
         if dropped := n_dropped(plan.pool):
             header["dropped"] = dropped
@@ -171,6 +175,8 @@ def _compiled(
         if within is not None and plan.question.level == "parents":
             group = np.array(within["of"], dtype=np.int32)[group]
             names, within = tuple(within["names"]), None
+        if plan.pool.pairs_by is not None:
+            check_pairs(plan.pool.pairs_by, predictions, group, names)
         cut_by = group, unit, score
         if opinions:
             cut_up = cell_codes_by_opinions(*cut_by, opinions, plan.pool.strata)
@@ -224,6 +230,9 @@ def _compiled(
         arrays |= several.models.arrays()
     if within is not None:
         header["parents"] = within
+    prompt = predictions.predicted if plan.pool.pairs_by is not None else None
+    if prompt is not None:
+        header["n_prompts"] = int(prompt.max()) + 1
     if opinions:
         header["opinions"] = [told.as_json() for told in told_by(opinions, cell, n_cells)]
         if (together := all_sure(opinions, score, cell, n_cells)) is not None:
@@ -232,11 +241,11 @@ def _compiled(
     if gold:
         header["gold"] = [[known.item_id, known.truth, known.data] for known in gold]
     if is_known is None:
-        return header, arrays, places(cell, size, plan.seed)
+        return header, arrays, places(cell, size, plan.seed, prompt)
     name = "" if file is None else file.path.name
     known = known_labels(use, labels, cell, predictions.predicted, n_cells, name)
     header["known"] = known.as_json()
-    return header, arrays, places_after_known(labels, cell, n_cells, plan.seed)
+    return header, arrays, places_after_known(labels, cell, n_cells, plan.seed, prompt)
 
 
 def _blocks(

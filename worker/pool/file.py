@@ -32,7 +32,7 @@ class Item:
 
     row: int
     item_id: str
-    predicted: int  # index of a class
+    predicted: int  # index of a class, or the code that stands for it (`Pool.code`)
     cell: int
     group: int
     data: dict[str, str]  # what annotators see, by their keys
@@ -70,6 +70,7 @@ class Pool:
     known: KnownLabels | None = None  # before the assessment began
     since: Since | None = None  # the assessment that this one continues
     models: Models | None = None  # of several: `predicted` is then the code of what they say
+    n_prompts: int = 0  # that outputs answer which are compared in pairs; 0: nothing is paired
     parents: Parents | None = None  # what the groups lie within
     dropped: Mapping[str, int] = field(default_factory=dict)  # rows that were left out, by why
     files: Files | None = None  # of which values are paths
@@ -147,6 +148,14 @@ class Pool:
     @property
     def predicted(self) -> NDArray[np.int32]:
         """(n,) index of the predicted class, in the order of the rows; copied if in blocks."""
+        return self.code if not self.n_prompts else np.zeros(self.n_items, dtype=np.int32)
+
+    @property
+    def code(self) -> NDArray[np.int32]:
+        """(n,) what the tally counts items apart by: the predicted class, or the output's prompt.
+
+        (All outputs are taken for right, the first class.)
+        """
         # `to_numpy` would import pandas
         return _joined([np.from_dlpack(block.column(1)) for block in self._blocks])
 

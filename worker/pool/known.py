@@ -97,7 +97,7 @@ def known_labels(
 
 
 def places_after_known(
-    labels: pa.Array, cell: Codes, n_cells: int, seed: int
+    labels: pa.Array, cell: Codes, n_cells: int, seed: int, prompt: Codes | None = None
 ) -> NDArray[np.integer[Any]]:
     """As `places`, with the known items of every cell before all its others, by their labels.
 
@@ -108,7 +108,7 @@ def places_after_known(
     place = np.array([rank.get(name, len(rank)) for name in said], dtype=np.int64)
     _, code = np.unique(cell * (len(rank) + 1) + place, return_inverse=True)
     of_cell = code.astype(np.int32)
-    return places(of_cell, counted(of_cell, int(code.max()) + 1), seed)
+    return places(of_cell, counted(of_cell, int(code.max()) + 1), seed, prompt)
 
 
 def labels_of_rows(
@@ -120,7 +120,7 @@ def labels_of_rows(
     predicted class may have each other's labels.
 
     Args:
-        start: (C,) row of each cell's first item. predicted: (N,) by the rows.
+        start: (C,) row of each cell's first item. predicted: (N,) `Pool.code`.
     """
     cell = np.repeat(np.arange(start.size), known.n_items)
     first = np.cumsum(known.n_items) - known.n_items

@@ -151,6 +151,7 @@ def _pool(
         known=known_from(header),
         since=since_from(header),
         models=models_from(header, metadata),
+        n_prompts=int(header.get("n_prompts", 0)),
         parents=parents_from(header),
         dropped={str(kind): int(n) for kind, n in header.get("dropped", {}).items()},
         files=files_from(header),

@@ -98,22 +98,32 @@ def summed(
     return sums
 
 
-def places(cell: NDArray[np.int32], size: Ints, seed: int) -> NDArray[np.integer[Any]]:
+def places(
+    cell: NDArray[np.int32], size: Ints, seed: int, prompt: NDArray[np.int32] | None = None
+) -> NDArray[np.integer[Any]]:
     """Return the row of the compiled pool that each item gets, (n,), each row once.
 
-    The rows go cell after cell, and within each cell in a random order that the seed fixes.
+    The rows go cell after cell, and within each cell in a random order that the seed fixes. Outputs
+    of the same prompt have the same random number: what comes early in one cell comes early in the
+    other, so that most labels come in pairs though each cell is sampled by itself.
 
     Args:
-        cell: (n,) in 0 ... C - 1. size: (C,) items of each cell. seed: of the plan.
+        cell: (n,) in 0 ... C - 1. size: (C,) items of each cell. seed: of the plan. prompt: (n,)
+            numbers of the prompts; None: every item is one of its own.
 
     Source: a counting sort of numpy's permutation of all items; the same order as a stable sort
-    of the permuted items by their cells, with a third of the memory.
+    of the permuted items by their cells, with a third of the memory. Of pairs: permanent random
+    numbers, Ohlsson, "Coordination of samples using permanent random numbers" (1995).
     """
     kind: type[np.signedinteger[Any]] = (
         np.int32 if cell.size <= np.iinfo(np.int32).max else np.int64
     )
     shuffled = np.arange(cell.size, dtype=kind)
-    np.random.default_rng([seed, 0]).shuffle(shuffled)  # the order does not depend on the kind
+    rng = np.random.default_rng([seed, 0])
+    rng.shuffle(shuffled)  # the order does not depend on the kind
+    if prompt is not None:
+        number = rng.random(int(prompt.max()) + 1)
+        shuffled = shuffled[np.argsort(number[prompt[shuffled]], kind="stable")]
     place = np.empty(cell.size, dtype=kind)
     upcoming = np.cumsum(size) - size
     for part in parts(cell.size):

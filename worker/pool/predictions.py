@@ -46,7 +46,7 @@ class Predictions:
     predicted: NDArray[np.int32]  # (n,) index of a class
     score: NDArray[np.floating]  # (n,) in [0, 1]; float32 or float64 as the file has it; NaN in
     # all items if the classifier gives none
-    columns: Mapping[str, pa.Array]  # (n,) text each, by the file's names: those the groups need
+    columns: Mapping[str, pa.Array]  # (n,) text each, by the file's names: of groups and pairs
 
     @property
     def n_items(self) -> int:
@@ -77,7 +77,7 @@ def read_predictions(
     """
     path = pool.predictions
     found = Faults(path) if faults is None else faults
-    columns = {name: Coded() for name in pool.group_columns}
+    columns = {name: Coded() for name in pool.coded_columns}
     predicted, scores = Growing(), Growing()
     said = Coded()  # predicted classes, as text
     nothing = Growing()  # where annotators would see nothing
@@ -129,7 +129,8 @@ def read_predictions(
         of_items = predicted.taken()
     assert classes is not None
     check_ids(found, pool.id, texts.ids, texts.n_rows)
-    groups = {name: _filled(found, name, codes) for name, codes in columns.items()}
+    told = {name: "group" if name in pool.group_columns else "prompt" for name in columns}
+    groups = {name: _filled(found, told[name], name, codes) for name, codes in columns.items()}
     if pool.data:
         what = f"annotators would see nothing ({', '.join(pool.data.values())} empty)"
         found.add(nothing.taken(), what, kind="empty")
@@ -149,16 +150,16 @@ def _absent(values: list[str], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
     return found
 
 
-def _filled(faults: Faults, column: str, coded: Coded) -> pa.DictionaryArray:
+def _filled(faults: Faults, what: str, column: str, coded: Coded) -> pa.DictionaryArray:
     values, codes = coded.taken()
-    text = f"the group (column {column}) is missing or empty"
+    text = f"the {what} (column {column}) is missing or empty"
     faults.add(_absent(values, codes), text, kind="empty")
     known = pa.array(codes, mask=codes < 0)
     return pa.DictionaryArray.from_arrays(known, pa.array(values, pa.large_string()))
 
 
 def _wanted(pool: PoolPlan) -> Wanted:
-    texts = tuple(dict.fromkeys((pool.id, *pool.group_columns, *pool.data.values())))
+    texts = tuple(dict.fromkeys((pool.id, *pool.coded_columns, *pool.data.values())))
     if isinstance(pool.probabilities, tuple):
         return Wanted(texts, pool.probabilities)
     if pool.probabilities is not None:

@@ -71,7 +71,7 @@ def prepared(pool: PoolPlan, folder: Path, named: PoolPlan | None = None) -> Poo
             raise PredictionsError(f"{path}: it cannot be read ({error.strerror})") from error
     used = (pool.id, pool.probabilities, pool.predicted, pool.score, pool.classes)
     said = [one.columns for one in pool.opinions or () if one.predictions is None]
-    used_too = (pool.group_columns, sorted(pool.data.values()), pool.drop, *said)
+    used_too = (pool.coded_columns, sorted(pool.data.values()), pool.drop, *said)
     digest.update(repr((*used, *used_too)).encode())
     made = folder / "sources" / f"prepared-{digest.hexdigest()[:32]}.parquet"
     if not made.exists():

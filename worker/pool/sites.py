@@ -99,7 +99,7 @@ def _is_text(kind: pa.DataType) -> bool:
 def _named(pool: PoolPlan) -> tuple[str, ...]:
     listed_ = pool.probabilities or ()
     shares = (listed_,) if isinstance(listed_, str) else listed_
-    own = (name for name in pool.group_columns if name != pool.site)
+    own = (name for name in pool.coded_columns if name != pool.site)
     one = (name for name in (pool.predicted, pool.score) if name is not None)
     said = (name for one in _own_opinions(pool) for name in one.columns if name != pool.site)
     return tuple(dict.fromkeys((pool.id, *own, *shares, *one, *pool.data.values(), *said)))

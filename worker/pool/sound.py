@@ -68,12 +68,17 @@ def check_divided(pool: Pool, blocks: Sequence[pa.RecordBatch]) -> None:
         expected = np.repeat(np.arange(pool.n_cells, dtype=np.int32), inside)
         if (np.from_dlpack(block.column(3)) != expected).any():
             raise ValueError("a row is not in its cell")
-        predicted = np.from_dlpack(block.column(1))
-        # Of several models it is the code of what all of them say.
-        n_codes = len(pool.classes) if pool.models is None else len(pool.models.said)
-        if (predicted < 0).any() or (predicted >= n_codes).any():
+        code = np.from_dlpack(block.column(1))
+        if (code < 0).any() or (code >= _n_codes(pool)).any():
             raise ValueError("a row has a class that there is not")
         start = stop
+
+
+def _n_codes(pool: Pool) -> int:
+    """Of several models a code stands for what all of them say, of pairs for a prompt."""
+    if pool.models is not None:
+        return len(pool.models.said)
+    return pool.n_prompts or len(pool.classes)
 
 
 def _check_shown(pool: Pool, types: Sequence[pa.DataType]) -> None:

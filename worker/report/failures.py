@@ -27,10 +27,12 @@ def failures_of(work: Assessment, tally: Mapping[str, int]) -> tuple[Failure, ..
 
     From the belief of the assessment with the kinds of errors counted, as in a confusion matrix. Of
     a kind that was never seen the interval begins at 0. Where an assessment is continued, earlier
-    labels tell how many outputs are wrong, as far as they still do, and not of which kind.
+    labels tell how many outputs are wrong, as far as they still do, and not of which kind. None
+    where outputs are paired: labels of one prompt go together, and as many of others tell more of
+    all outputs.
     """
     asked_of_judge = METRICS[work.plan.question.metric].judge_says is not None
-    if work.plan.annotation.verdict is None or asked_of_judge:
+    if work.plan.annotation.verdict is None or asked_of_judge or work.pairing:
         return ()
     n_kinds = len(work.pool.classes) - 1
     of_label = np.append(np.arange(n_kinds + 1) - 1, 0)

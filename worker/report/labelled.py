@@ -97,7 +97,7 @@ def _refuse(plan: Plan, path: Path) -> None:
 def _unlike_a_sample(pool: Pool) -> list[str]:
     """By what known items differ from the pool, so that they are hardly a random sample of it."""
     assert pool.known is not None, "asked of pools with labels"
-    rows, _ = labels_of_rows(pool.known, pool.cell_start, pool.predicted)
+    rows, _ = labels_of_rows(pool.known, pool.cell_start, pool.code)
     kinds = {"by predicted class": pool.predicted.astype(np.int64)}
     if pool.group_names != pool.classes:
         kinds["by group"] = np.repeat(pool.cell_group, pool.cell_size)

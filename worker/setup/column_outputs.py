@@ -48,7 +48,20 @@ def outputs_of(found: Guesses, score: str | None) -> Outputs | None:
     for name in found.free():
         if TRUE.search(name) or LABEL.search(name) or ANSWERED.search(name):
             found.take("not shown", name, "it may hold the verdict: simulate --truth")
-    return Outputs((*asked, given[0]), judge, tuple(groups))
+    return Outputs((*asked, given[0]), judge, tuple(groups), _paired_by(found, asked, groups))
+
+
+def _paired_by(found: Guesses, asked: list[str], groups: list[str]) -> str | None:
+    """The input that outputs of several groups have in common, each group once at most."""
+    of_group = list(zip(*(found.column(name).to_pylist() for name in groups), strict=True))
+    for name in asked if groups else ():
+        inputs = found.column(name).to_pylist()
+        pairs = list(zip(map(str, inputs), of_group, strict=True))
+        n = len({text for text, _ in pairs})
+        if n < len(pairs) == len(set(pairs)):
+            found.reasons.append(f"pairs_by: {name} ({n} different ones in {len(pairs)} rows)")
+            return name
+    return None
 
 
 def _judge(found: Guesses) -> str | None:

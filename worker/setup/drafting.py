@@ -78,7 +78,7 @@ def draft_plan(
     return TEMPLATE.format(
         assessment=quoted(assessment or as_id(path)),
         predictions=quoted(_relative(path.resolve(), folder)),
-        pool=pool_lines(roles, _drop(path, roles, say, ask)),
+        pool=pool_lines(roles, _drop(path, roles, say, ask), task == "compare"),
         strata=_strata(roles),
         prior="empirical" if _strata(roles) > 1 else "uniform",
         groups=grouped,

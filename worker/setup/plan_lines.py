@@ -19,8 +19,12 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _YAML_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
 
-def pool_lines(roles: Roles, drop: str) -> str:
-    """Return what the plan's `pool` says of the columns; drop: its line, or empty."""
+def pool_lines(roles: Roles, drop: str, is_compared: bool = False) -> str:
+    """Return what the plan's `pool` says of the columns.
+
+    Args:
+        drop: its line, or empty. is_compared: the question is how groups differ.
+    """
     shown = ", ".join(f"{quoted(key)}: {quoted(name)}" for key, name in roles.data.items())
     return "\n".join(
         [
@@ -28,6 +32,7 @@ def pool_lines(roles: Roles, drop: str) -> str:
             f"  id: {quoted(roles.id)}",
             *([drop] if drop else ()),
             *_lines_of(roles.prediction),
+            *_pairs(roles.prediction, is_compared),
             *_opinions(roles.opinions),
             "  # What annotators see (key in Label Studio: column); never the prediction.",
             f"  data: {{{shown}}}",
@@ -66,6 +71,16 @@ def _lines_of(prediction: Prediction) -> list[str]:
                 "  # How likely each output is right (0 to 1), by a judge; it saves labels.",
                 f"  score: {quoted(score)}" if score else "  # score: judge_p",
             ]
+
+
+def _pairs(prediction: Prediction, is_compared: bool) -> list[str]:
+    if not isinstance(prediction, Outputs) or prediction.pairs_by is None:
+        return []
+    begin = "" if is_compared else "# "
+    return [
+        "  # task compare: outputs of one prompt are labelled and compared in pairs.",
+        f"  {begin}pairs_by: {quoted(prediction.pairs_by)}",
+    ]
 
 
 def verdict_lines(roles: Roles) -> str:

@@ -38,6 +38,7 @@ class Outputs:
     shown: tuple[str, ...]
     score: str | None
     groups: tuple[str, ...]
+    pairs_by: str | None = None  # the input, where outputs of several groups have the same one
 
 
 @dataclass(frozen=True, slots=True)

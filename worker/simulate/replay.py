@@ -83,9 +83,16 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
     rows = range(pool.n_items) if order is None else order.tolist()
     outcomes = (outcome if order is None else outcome[order]).tolist()
 
+    pairs = assessment.pairing
+    labels_of_pairs = None if pairs is None else pairs.known.copy()
+
     def learn(before: Belief, cell: int, at: int, n: int) -> Belief:
         belief = labelled(before, cell, outcomes[at])
-        return assessment.refitted(belief) if is_refit(n) else belief
+        belief = assessment.refitted(belief) if is_refit(n) else belief
+        if pairs is None or labels_of_pairs is None:
+            return belief
+        labels_of_pairs[rows[at]] = outcomes[at] > 0
+        return pairs.outputs.joined(belief, labels_of_pairs)
 
     if assessment.several is not None:
         found = jointly(assessment, assessment.several, outcomes)
@@ -99,8 +106,10 @@ def labels(assessment: Assessment, outcome: Ints, order: Ints | None = None) -> 
 
 
 def shuffled(assessment: Assessment, rng: np.random.Generator) -> Ints:
-    """(N,) the pool's rows, cell after cell, in a fresh random order within each cell."""
-    size = assessment.pool.cell_size
-    cell = np.repeat(np.arange(size.size), size)
-    order: Ints = np.lexsort((rng.random(cell.size), cell))
+    """(N,) the pool's rows, cell after cell, in a fresh random order within each cell; of pairs
+    the same one in all cells."""
+    pool = assessment.pool
+    cell = np.repeat(np.arange(pool.n_cells), pool.cell_size)
+    number = rng.random(pool.n_prompts)[pool.code] if pool.n_prompts else rng.random(cell.size)
+    order: Ints = np.lexsort((number, cell))
     return order

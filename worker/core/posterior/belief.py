@@ -54,6 +54,8 @@ class Belief:
     accuracies: of models that are asked which is best: the groups are the models, all of them of
         the same items; all that is said of the groups comes from it, and the prior is not used.
     shared: what is uncertain for all groups together; None if they are independent.
+    paired: (G, R) loadings of what is each group's own on what outputs of the same prompts have in
+        common (`posterior.paired`); None if nothing is paired.
 
     The arrays are copied and locked.
 
@@ -77,6 +79,7 @@ class Belief:
     parts: tuple["Belief", ...] = ()
     n_labels: int | None = None
     shared: Shared | None = None
+    paired: Floats | None = None
     accuracies: Accuracies | None = None
     # Derived once, on demand (`derived`): beliefs are made by the thousand, most are asked little.
     _memo: dict[str, Any] = field(default_factory=dict, repr=False)

@@ -16,18 +16,28 @@ def joint_loadings(b: Belief) -> Floats:
 
     How far a group's mean moves (`posterior.slopes`), in its standard deviations; together no
     further than leaves a group what is its own. While hardly anything is known of what is shared
-    the slopes tell more than there is: no rate moves beyond 0 and 1.
+    the slopes tell more than there is: no rate moves beyond 0 and 1. Of what is left to a group as
+    its own some goes together with others' if outputs of the same prompts do (`posterior.paired`).
     """
-    if b.shared is None and not b.parts:
-        return np.zeros((b.n_groups, 0))
     if "loadings" not in b._memo:
-        known = moments_of_value(b)
-        is_open = known.variance > 0  # nan of groups without items
-        variance = np.where(is_open, known.variance, 1.0)
-        rows = np.where(is_open, 1.0, 0.0)[:, None] * known.moved / np.sqrt(variance)[:, None]
-        b._memo["loadings"] = held_inside(rows, np.maximum(1 - known.own / variance, 0.0))
+        rows = shared_loadings(b)
+        if b.paired is not None:
+            own = np.sqrt(1 - (rows**2).sum(axis=1, keepdims=True))
+            rows = np.concatenate([rows, own * b.paired], axis=1)
+        b._memo["loadings"] = rows
     load: Floats = b._memo["loadings"]
     return load
+
+
+def shared_loadings(b: Belief) -> Floats:
+    """Those on the hyperparameters alone."""
+    if b.shared is None and not b.parts:
+        return np.zeros((b.n_groups, 0))
+    known = moments_of_value(b)
+    is_open = known.variance > 0  # nan of groups without items
+    variance = np.where(is_open, known.variance, 1.0)
+    rows = np.where(is_open, 1.0, 0.0)[:, None] * known.moved / np.sqrt(variance)[:, None]
+    return held_inside(rows, np.maximum(1 - known.own / variance, 0.0))
 
 
 def moments_of_value(b: Belief) -> Moments:

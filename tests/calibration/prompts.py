@@ -1,0 +1,44 @@
+"""Pools of outputs of four models that answer the same prompts, which have a difficulty.
+
+A kind keeps its prompts; how good each model is, and what it gets right, is drawn afresh in every
+run. None comes from Assay's own model, which knows no prompts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from tests.calibration.made import Floats, Made, Rng
+
+N_PROMPTS, N_MODELS = 400, 4
+# By how much a prompt's difficulty, of variance 1, moves the logit of each model.
+_SLOPES = {
+    "k hard prompts": (2.2, 2.2, 2.2, 2.2),
+    "k the judge sees it": (2.2, 2.2, 2.2, 2.2),
+    "k nothing in common": (0.0, 0.0, 0.0, 0.0),
+    "k two alike": (2.8, 2.8, 0.0, 0.0),
+    "k against": (1.5, -1.5, 1.5, -1.5),
+    "k impossible prompts": (0.0, 0.0, 0.0, 0.0),
+}
+PROMPTS = tuple(_SLOPES)
+
+
+def made_of_prompts(kind: str) -> Made:
+    """The pool of a kind; what is predicted stands for the model that an output is of."""
+    rng = np.random.default_rng([20261129, N_PROMPTS])
+    prompt, model = np.divmod(np.arange(N_PROMPTS * N_MODELS), N_MODELS)
+    hard = rng.standard_normal(N_PROMPTS)[prompt]
+    score = np.clip(rng.beta(6.0, 1.5, prompt.size), 0.1, 0.999).round(6)
+    if kind == "k the judge sees it":
+        score = special.expit(1.5 + 1.5 * hard + 0.7 * rng.standard_normal(prompt.size)).round(6)
+    slope = np.array(_SLOPES[kind])[model]
+
+    def rates(rng: Rng) -> Floats:
+        level = rng.normal(1.2, 0.5, N_MODELS)[model]
+        if kind == "k impossible prompts":
+            return np.where(hard < -0.4, 0.1, special.expit(1.2 + level))
+        return special.expit(level + slope * hard)
+
+    site = np.zeros_like(model)
+    return Made(kind, N_MODELS, model, score, site, rates, prompt=prompt)
