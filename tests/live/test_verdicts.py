@@ -11,7 +11,7 @@ import yaml
 from connector.local import LabelStudioServer
 from tests.live.pools import SAMPLE, SignUp, Trial, all_tasks, label_until_stopped, project_of
 from tests.live.service import Service
-from tests.worker.answers import rates_of_judge, values_of, write_outputs
+from tests.worker.answers import rates_of_judge, values_of, write_outputs, write_pairs
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -61,3 +61,27 @@ def test_how_often_the_judge_says_what_people_say_is_estimated(
     exact = pytest.approx(rates_of_judge(tmp_path, truth)["judge_tnr"], abs=1e-6)
     assert decision["overall"] == {"mean": exact, "low": exact, "high": exact}
     assert "the TNR of the judge of all items is" in decision["text"]
+
+
+def test_models_are_compared_in_pairs_of_outputs_of_the_same_prompts(
+    running: Service, label_studio: LabelStudioServer, annotator: SignUp, tmp_path: Path
+) -> None:
+    truth = write_pairs(tmp_path, 60)
+    asked = {"question": {"task": "compare", "compare": "all"}, "stop": {"budget": 40}}
+    values = values_of(
+        assessment="in-pairs", pool={"groups": "model", "pairs_by": "prompt"}, **asked
+    )
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(yaml.safe_dump(values), encoding="utf-8")
+    project = running.begin(plan)
+    trial = Trial("in-pairs", plan, "verdict", "question", truth, {})
+    label_until_stopped(running, trial, project, annotator(), 40)
+
+    tasks = all_tasks(label_studio, project)
+    assert {frozenset(task["data"]) for task in tasks} == {
+        frozenset(("item_id", "question", "answer"))
+    }
+    prompts = [task["data"]["question"] for task in tasks if task["total_annotations"]]
+    assert len(set(prompts)) <= 0.6 * len(prompts)
+    decision = running.decision_file("in-pairs")
+    assert decision["pairs"][0]["groups"] == ["large", "small"]

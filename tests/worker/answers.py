@@ -13,6 +13,7 @@ from worker.plan import Plan
 
 RIGHT, WRONG = ["Correct", "Acceptable"], ["Wrong", "Unsafe"]
 SCHEMA = Schema("answer", "question", (*RIGHT, *WRONG), None, {"Acceptable": "Correct"})
+MODELS = ("small", "large")
 TOPICS = {"sums": 0.95, "dates": 0.5, "units": 0.85, "names": 0.9}
 
 
@@ -41,6 +42,36 @@ def write_outputs(folder: Path, n: int = 400, seed: int = 1) -> dict[str, str]:
                 "human": truth[f"a{i}"],
             }
         )
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "answers.jsonl").write_text(text, encoding="utf-8")
+    return truth
+
+
+def write_pairs(
+    folder: Path, n: int = 150, alike: float = 1.0, more: tuple[dict[str, Any], ...] = ()
+) -> dict[str, str]:
+    """Write `answers.jsonl`; return item -> verdict. Two models fail at the same prompts.
+
+    Args:
+        alike: in so many of the prompts; in the others each fails by itself. more: rows beside.
+    """
+    rng = np.random.default_rng(3)
+    truth, rows = {}, []
+    for i in range(n):
+        fails = rng.random() < 0.4
+        for model in MODELS:
+            item = f"{model}-{i}"
+            own = fails if rng.random() < alike else rng.random() < 0.4
+            truth[item] = "Wrong" if own else "Correct"
+            rows.append(
+                {
+                    "item_id": item, "prompt": f"Question {i}?", "output": f"Answer {i}.",
+                    "model": model, "judge_p": 0.7, "topic": f"t{i % 3}", "human": truth[item],
+                }
+            )  # fmt: skip
+    rows += more
+    rng.shuffle(rows)
     folder.mkdir(parents=True, exist_ok=True)
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "answers.jsonl").write_text(text, encoding="utf-8")

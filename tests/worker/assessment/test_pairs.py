@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.fakes import FakeDesk
-from tests.worker.answers import SCHEMA, plan_of
+from tests.worker.answers import MODELS, SCHEMA, plan_of, write_pairs
 from tests.worker.simulate.simulated_pool import header_of
 from worker.assessment import Assessment, assess
 from worker.core.posterior.joint import correlations
@@ -25,35 +25,6 @@ from worker.store import MemoryLedger
 from worker.turn.loop import advance, assess_now
 
 COMPARE = {"task": "compare", "compare": "all"}
-MODELS = ("small", "large")
-
-
-def write_pairs(folder: Path, n: int = 150, alike: float = 1.0, **more: Any) -> dict[str, str]:
-    """Write `answers.jsonl`; return item -> verdict. Two models fail at the same prompts.
-
-    Args:
-        alike: in so many of the prompts; in the others each fails by itself.
-    """
-    rng = np.random.default_rng(3)
-    truth, rows = {}, []
-    for i in range(n):
-        fails = rng.random() < 0.4
-        for model in MODELS:
-            item = f"{model}-{i}"
-            own = fails if rng.random() < alike else rng.random() < 0.4
-            truth[item] = "Wrong" if own else "Correct"
-            rows.append(
-                {
-                    "item_id": item, "prompt": f"Question {i}?", "output": f"Answer {i}.",
-                    "model": model, "judge_p": 0.7, "topic": f"t{i % 3}", "human": truth[item],
-                }
-            )  # fmt: skip
-    rows += more.get("rows", [])
-    rng.shuffle(rows)
-    folder.mkdir(parents=True, exist_ok=True)
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / "answers.jsonl").write_text(text, encoding="utf-8")
-    return truth
 
 
 def opened(folder: Path, paired: bool = True, **parts: Any) -> Assessment:
@@ -154,7 +125,7 @@ def _row(model: str, i: int) -> dict[str, Any]:
 
 
 def test_a_prompt_that_one_model_answers_twice_is_refused_with_its_row(tmp_path):
-    write_pairs(tmp_path, n=20, rows=[_row("small", 7)])
+    write_pairs(tmp_path, n=20, more=(_row("small", 7),))
     with pytest.raises(PredictionsError, match=r"2 rows are of a prompt .* twice, the first in"):
         opened(tmp_path)
     with pytest.raises(PredictionsError, match="group by the column that names the model"):
@@ -171,7 +142,7 @@ def test_prompts_that_one_model_alone_answers_are_no_pairs(tmp_path):
 
 
 def test_a_prompt_that_only_one_of_the_models_answers_counts_for_that_model(tmp_path):
-    write_pairs(tmp_path, n=20, rows=[_row("small", 100)])
+    write_pairs(tmp_path, n=20, more=(_row("small", 100),))
     work = opened(tmp_path)
     assert work.pool.group_size.tolist() == [20, 21]
     assert work.pool.n_prompts == 21
