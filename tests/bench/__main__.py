@@ -25,6 +25,7 @@ from tests.bench import (
     models,
     opinions,
     opinions_size,
+    pairs,
     recovery,
     report,
     start,
@@ -70,6 +71,7 @@ ONLY_IF_NAMED = {
     "looks": looks.run,
     "choosing": choosing.run,
     "verdicts": verdicts.run,
+    "pairs": pairs.run,
     "best_model": best_model.run,
     "f1": f1.run,
 }

@@ -70,3 +70,37 @@ def test_only_outputs_have_a_judge(tmp_path: Path) -> None:
     (found,) = mistakes(tmp_path, plan_with(SMALLEST, question=question))
     assert "question.metric: came judge_tpr, which is of a judge of outputs" in found
     assert "use recall" in found
+
+
+PAIRED = {"groups": "model", "pairs_by": "prompt"}
+COMPARED = {"task": "compare", "compare": "all"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ({"question": {"task": "identify"}}, "pairs tell of differences, and the task is identify"),
+        ({"question": COMPARED | {"metric": "judge_tpr"}}, "the metric is judge_tpr; leave it out"),
+        ({"stop": {"guarantee": "anytime"}}, "a bound that holds at any time knows nothing"),
+        ({"population": "infinite", "pool": PAIRED | {"strata": 1}}, "has other prompts"),
+        ({"annotation": {"per_item": 3}}, "one whole verdict an output, and the rule is dawid-s"),
+        (
+            {"pool": PAIRED | {"groups": "prompt", "data": {"answer": "output"}}},
+            "it is a column of the groups",
+        ),
+        ({"pool": PAIRED | {"parents": "topic"}}, "leave `pool.parents` out, too"),
+        ({"pool": PAIRED | {"opinions": [{"name": "o", "right": "q"}]}}, "`pool.opinions` out, t"),
+    ],
+)
+def test_what_pairs_do_not_go_with_is_a_mistake_that_says_what_to_do(
+    tmp_path: Path, parts: dict[str, Any], told: str
+) -> None:
+    values = values_of(**{"question": COMPARED, "pool": PAIRED, **parts})
+    found = [one for one in mistakes(tmp_path, values) if "pool.pairs_by: came prompt, but" in one]
+    assert any(told in one for one in found)
+
+
+def test_only_outputs_that_a_person_judges_are_paired(tmp_path: Path) -> None:
+    question = {"task": "compare", "compare": "all"}
+    plan = plan_with(SMALLEST, question=question, pool__pairs_by="prompt")
+    assert any("`annotation.verdict` is missing" in one for one in mistakes(tmp_path, plan))

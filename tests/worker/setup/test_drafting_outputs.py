@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.answers import write_outputs
+from tests.worker.answers import write_outputs, write_pairs
 from tests.worker.setup.test_drafting import drafted, write
 
 ASKED = [f"What is {i} plus {i}, in words?" for i in range(40)]
@@ -63,3 +63,22 @@ def test_a_file_with_a_predicted_class_is_of_a_classifier(tmp_path: Path) -> Non
     plan = drafted(write(tmp_path / "o.csv", columns))
     assert plan.annotation.verdict is None
     assert plan.pool.predicted == "predicted"
+
+
+def test_models_that_answer_the_same_prompts_are_compared_in_pairs(tmp_path: Path) -> None:
+    write_pairs(tmp_path, 30)
+    told: list[str] = []
+    plan = drafted(tmp_path / "answers.jsonl", task="compare", say=told.append)
+    assert plan.pool.pairs_by == "prompt"
+    assert "pairs_by: prompt (30 different ones in 60 rows)" in told
+    assert drafted(tmp_path / "answers.jsonl").pool.pairs_by is None
+
+
+def test_prompts_that_differ_or_come_twice_to_one_model_are_not_paired(tmp_path: Path) -> None:
+    write_outputs(tmp_path)
+    assert drafted(tmp_path / "answers.jsonl", task="compare").pool.pairs_by is None
+    write_pairs(tmp_path, 30)
+    rows = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+    rows.append(rows[0] | {"item_id": "again"})
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert drafted(tmp_path / "answers.jsonl", task="compare").pool.pairs_by is None
