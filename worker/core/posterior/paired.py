@@ -2,7 +2,9 @@
 
 A prompt that is hard for one model is hard for others. Where both outputs of a prompt are labelled,
 what is said of both groups errs to the same side, and their difference is surer than two groups of
-other prompts would be; where only one of them is, it is less sure.
+other prompts would be; where only one of them is, it is less sure. How far they go together is
+learnt from pairs alone: where there is none nothing is joined, though outputs of different prompts,
+together most of the pool, should have the difference less sure.
 """
 
 from dataclasses import dataclass
