@@ -50,8 +50,9 @@ class Made:
     disagreeing: (M, 2) chances that the first alone, or the second alone, is right where they
         disagree, of which a run has one.
     told: (N,) an opinion's probability that the prediction is right.
-    others: what further classifiers predict, each (N,), with the scores of the first.
     prompt: (N,) which prompt an output answers; `predicted` is then the model that it is of.
+    others, other_scores: what further classifiers predict, each (N,); by the scores of the first
+        where these are none.
     """
 
     kind: str
@@ -67,6 +68,7 @@ class Made:
     told: Floats | None = None
     others: tuple[Ints, ...] = ()
     prompt: Ints | None = None
+    other_scores: tuple[Floats, ...] = ()
 
     def truth(self, rng: Rng) -> Truth:
         """Draw what is true."""
@@ -211,55 +213,6 @@ def _rates(
     return drawn[kind]
 
 
-# Of two classifiers: how many items, how often they disagree, and who is right then. Scores say
-# nothing of it, and every stratum and site is like every other: what a comparison assumed away.
-TWO: dict[str, tuple[int, float, list[list[float]]]] = {
-    "b ten points in a hundred": (3000, 0.10, [[0.75, 0.05], [0.8, 0.05]]),
-    "b two in a hundred": (10000, 0.02, [[0.75, 0.05], [0.8, 0.05]]),
-    "b four in a hundred": (10000, 0.04, [[0.55, 0.25]]),
-    "e near the rope": (3000, 0.10, [[0.5, 0.38], [0.52, 0.33]]),
-    "c like": (3000, 0.10, [[0.4, 0.4]]),
-    "d cells scatter": (3000, 0.10, [[0.4, 0.4]]),
-}
-
-
-def made_of_two(kind: str) -> Made:
-    """A pool that two classifiers predict; kind "a model" has the first one's predictions."""
-    n, apart, chances = TWO["c like" if kind == "a model" else kind]
-    k, rng = 10, np.random.default_rng([20261124, n])
-    first = rng.integers(k, size=n)
-    differs = rng.random(n) < apart
-    second = np.where(differs, (first + rng.integers(1, k, n)) % k, first)
-    scores = np.clip(rng.beta(8.0, 1.5, (2, n)), 0.3, 0.999).round(6)
-    return Made(
-        kind, k, first, scores[0], rng.integers(5, size=n), None, None, second, scores[1],
-        None if kind == "a model" else np.array(chances),
-    )  # fmt: skip
-
-
-MANY = ("b six by shares", "d six, three copies")
-
-
-def made_of_many(kind: str) -> Made:
-    """A pool that six classifiers predict; of copies, three of them say nearly the same."""
-    n, k, rng = 3000, 10, np.random.default_rng([20261128, len(kind)])
-    common = rng.integers(k, size=n)
-    hard = rng.random(n) < 0.4
-
-    def other_than(said: Ints, chance: float) -> Ints:
-        differs = hard & (rng.random(n) < chance)
-        return np.where(differs, (said + rng.integers(1, 4, n)) % k, said)
-
-    said = [other_than(common, 0.5) for _ in range(6)]
-    if kind == "d six, three copies":
-        said[1:3] = [other_than(said[0], 0.1) for _ in range(2)]
-    score = np.clip(rng.beta(8.0, 1.5, n), 0.3, 0.999).round(6)
-    return Made(
-        kind, k, said[0], score, rng.integers(5, size=n), None, None, said[1], score,
-        others=tuple(said[2:]),
-    )  # fmt: skip
-
-
 MADE = (
     "a model", "b one rate", "c calibrated", "d overconfident", "d underconfident", "d constant",
     "d falling", "d surest off", "e near ties", "f few items", "f one stratum", "f one-sided",
@@ -286,7 +239,7 @@ REAL_TOLD = tuple(
 
 def is_there(kind: str) -> bool:
     """Whether a kind can be tried here."""
-    named = kind.removeprefix("g ").partition(_BY)[0]
+    named = kind.removeprefix("g ").partition(_BY)[0].partition(",")[0]
     return not kind.startswith("g ") or (folder() / f"{_FILES[named]}.npz").exists()
 
 

@@ -14,14 +14,18 @@ import numpy as np
 import yaml
 
 from tests.calibration.made import (
-    MANY,
     TOLD,
     Floats,
     Ints,
     Made,
     Truth,
     made,
+)
+from tests.calibration.made_models import (
+    MANY,
+    REAL_MANY,
     made_of_many,
+    made_of_real,
     made_of_two,
 )
 from tests.calibration.prompts import PROMPTS, made_of_prompts
@@ -70,8 +74,10 @@ class Opened:
 @contextmanager
 def opened(way: Way, kind: str) -> Iterator[Opened | None]:
     """Write, compile and open the pool of a way; None where its data is missing."""
-    if kind in MANY:
-        pool: Made | None = made_of_many(kind)
+    if kind in REAL_MANY:
+        pool: Made | None = made_of_real(kind)
+    elif kind in MANY:
+        pool = made_of_many(kind)
     elif kind in PROMPTS:
         pool = made_of_prompts(kind)
     else:
@@ -82,7 +88,7 @@ def opened(way: Way, kind: str) -> Iterator[Opened | None]:
     with tempfile.TemporaryDirectory() as name:
         here = Path(name)
         classes = tuple(f"c{k:02d}" for k in range(pool.n_classes))
-        _write(here, pool, classes, way.has_probabilities)
+        _write(here, pool, classes, way)
         (here / "plan.yaml").write_text(yaml.safe_dump(plan_of(way, pool, classes)))
         plan = load_plan(here / "plan.yaml", for_simulation=True)
         compiled = compile_pool(plan, here / "pools")
@@ -91,12 +97,13 @@ def opened(way: Way, kind: str) -> Iterator[Opened | None]:
         yield Opened(way, pool, assess(plan, compiled), row)
 
 
-def _write(here: Path, pool: Made, classes: Sequence[str], has_probabilities: bool) -> None:
-    _predictions(here / "predictions.csv", pool, pool.predicted, pool.score, has_probabilities)
-    if pool.second is not None and pool.second_score is not None and pool.label is None:
+def _write(here: Path, pool: Made, classes: Sequence[str], way: Way) -> None:
+    _predictions(here / "predictions.csv", pool, pool.predicted, pool.score, way.has_probabilities)
+    if pool.second is not None and pool.second_score is not None and way.n_models > 1:
         _predictions(here / "second.csv", pool, pool.second, pool.second_score, False)
-    for m, said in enumerate(pool.others):
-        _predictions(here / f"other-{m}.csv", pool, said, pool.score, False)
+    scores = pool.other_scores or (pool.score,) * len(pool.others)
+    for m, (said, score) in enumerate(zip(pool.others, scores, strict=True)):
+        _predictions(here / f"other-{m}.csv", pool, said, score, False)
     k = pool.n_classes
     costs = 1.0 + 4.0 * (np.subtract.outer(np.arange(k), np.arange(k)) % 3 == 1)
     np.fill_diagonal(costs, 0.0)

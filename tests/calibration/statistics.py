@@ -12,6 +12,7 @@ from tests.calibration.made import Floats, Ints, Truth
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief
 from worker.metrics import METRICS
+from worker.pool.judged import SAYS_RIGHT
 from worker.report.contents import Interval, Reliability
 from worker.report.failures import failures_of
 from worker.report.families import families
@@ -75,15 +76,21 @@ def of_report(seen: Revealed) -> dict[str, Held]:
     is_judged = work.plan.annotation.verdict is not None and work.pairing is None
     if is_judged and seen.truth is not None and not of_judge:
         found["failure kind"] = _of_failures(seen, seen.truth.label)
-    told, true = (judge_of(work, seen.belief, *of) for of in (some, every))
+    told = judge_of(work, seen.belief)
     if told:
-        pairs = zip(told, true, strict=True)
-        found["judge's rate"] = _held([(Interval(a.mean, a.low, a.high), b.mean) for a, b in pairs])
+        pairs = zip(told, _rates_of_judge(seen), strict=True)
+        found["judge's rate"] = _held([(Interval(a.mean, a.low, a.high), x) for a, x in pairs])
     if apart is not None and seen.truth is not None and seen.truth.new is not None:
         assert seen.truth.sd is not None, "sites are drawn together"
         found["sd between parents"] = _held([(apart.sd, seen.truth.sd)])
         found["further parent"] = _held([(apart.new, seen.truth.new)])
     return found
+
+
+def _rates_of_judge(seen: Revealed) -> tuple[float, float]:
+    """TPR and TNR, counted."""
+    right, said = seen.outcome == 0, seen.work.pool.score >= SAYS_RIGHT
+    return float(said[right].mean()), float((~said[~right]).mean())
 
 
 def _of_failures(seen: Revealed, label: Ints) -> Held:

@@ -6,7 +6,8 @@ Each is the part of a plan that differs from the default; strata, priors and loo
 from __future__ import annotations
 
 from tests.calibration import positives
-from tests.calibration.made import JUDGED, MADE, MANY, REAL, REAL_TOLD, TOLD, TWO
+from tests.calibration.made import JUDGED, MADE, REAL, REAL_TOLD, TOLD
+from tests.calibration.made_models import MANY, REAL_MANY, TWO
 from tests.calibration.prompts import PROMPTS
 from tests.calibration.way import COMPARE, ESTIMATE, FOUR, IDENTIFY, RMSE, WHOLE, Way
 
@@ -155,6 +156,13 @@ WAYS = (
         has_scores=False,
     ),
     Way("best model", {"question": BEST}, ("a model", *TWO, *MANY), n_models=2),
+    # What is told apart here is a few items: a guess that was sharper decided early and wrongly.
+    Way(
+        "best model, half a point",
+        {"question": BEST | {"tolerance": 0.005}},
+        tuple(REAL_MANY),
+        n_models=2,
+    ),
     Way("identify, opinions", {"question": IDENTIFY}, _OPINED, has_opinions=True),
     # Not of the truth as an opinion: no error is left where it agrees, and no equal-tailed interval
     # of the whole pool reaches that end.

@@ -43,7 +43,7 @@ def test_once_all_is_labelled_its_rates_are_those_that_are_counted(tmp_path: Pat
 
 
 def test_of_some_labels_its_rates_have_intervals_and_stand_on_the_page(tmp_path: Path) -> None:
-    begun = at_work(tmp_path, 40, **ESTIMATE)
+    begun = at_work(tmp_path, 80, **ESTIMATE)
     exact = rates_of_judge(tmp_path, begun.truth).values()
     for told, rate in zip(told_of(begun), exact, strict=True):
         assert told.low <= rate <= told.high

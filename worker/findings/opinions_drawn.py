@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from worker.assessment import Assessment
-from worker.assessment.covariates import scores
+from worker.assessment.covariates import effect_groups, scores
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.completing import completions
 from worker.core.posterior.counts import BoundedCache
@@ -82,7 +82,7 @@ def fitted(pool: Pool, labels: Labels) -> Fit:
     key = pool.hash, labels.right.tobytes(), labels.wrong.tobytes()
     fit: Fit | None = _fits.get(key)
     if fit is None:
-        fit = fitting.fit(*labels, pool.cell_group, scores(pool))
+        fit = fitting.fit(*labels, effect_groups(pool), scores(pool))
         _fits.put(key, fit, fit.covariance.size + labels.right.size)
     return fit
 

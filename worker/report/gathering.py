@@ -142,7 +142,7 @@ def gather(
         disputed=disputed(work, records, votes),
         confusions=confusions(work, names_of, votes),
         failures=failures_of(work, state.tally),
-        judge=judge_of(work, belief, state.tally, records),
+        judge=judge_of(work, belief),
         r_hat=None if votes is None or votes.crowd is None else round(votes.crowd.r_hat, 3),
         evaluation=far,
         evaluation_text=in_words,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.assessment import Assessment
+from worker.assessment.covariates import effect_groups
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.marginals import narrowest
 from worker.core.reliability.curve import ScoreGrid, curve_of, right_answers, score_grid
@@ -46,7 +47,11 @@ def reliability(
     is_of_judge = METRICS[work.plan.question.metric].judge_says is not None
     if is_of_judge or not tells_whole(work, belief):
         return None
-    group = np.repeat(pool.cell_group, pool.cell_size)
+    # What fools a judge goes with the topic: with one level for both of its words bins held in .66
+    # and .81 after 80 labels (a judge whom one topic fools, one that is surely wrong; 8 runs); with
+    # a level for each in .86 and .94.
+    levels = effect_groups(pool) if pool.is_judged else pool.cell_group
+    group = np.repeat(levels, pool.cell_size)
     score = pool.score.astype(np.float64)
     known = answered(work, tally, records)
     found = against_scores(score, group, inner_bounds(work), known)
