@@ -4,6 +4,10 @@
 groups' pass rates: labels until their root mean squared error is .03, over those of random sampling
 with plain means. Then the pass rate of all outputs: labels to the same width of the 95% interval,
 over those of PPI++. `ASSAY_BENCH_RUNS` asks for other than 6 runs.
+
+Limits are those of stratified sampling by one who knows every output's chance to be right, and puts
+the labels where they tell most (Neyman), but estimates from the labels alone: in our strata, and in
+twenty of outputs whose chances are alike, as nobody can cut them. A prior may do better.
 """
 
 import csv
@@ -16,9 +20,10 @@ from pathlib import Path
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
 from tests.bench.measuring import line, say
+from tests.bench.oracle import Strata, errors_at
 from worker.assessment import Assessment, assess
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.intervals import whole
@@ -43,11 +48,15 @@ Z = 1.959964
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """is_right, judge, group: (N,) whether an output is right, what the judge says, its group."""
+    """is_right, judge, group: (N,) whether an output is right, what the judge says, its group.
+
+    chance: (N,) that it is right, given its group's rate and what the judge says.
+    """
 
     is_right: NDArray[np.bool_]
     judge: Floats
     group: Ints
+    chance: Floats
 
 
 def made(rng: np.random.Generator) -> Made:
@@ -59,7 +68,10 @@ def made(rng: np.random.Generator) -> Made:
     is_right = rng.random(N) < rate
     says = is_right == (rng.random(N) < JUDGED_RIGHT)
     judge = np.where(says, rng.beta(8, 1.5, N), rng.beta(1.5, 8, N))
-    return Made(is_right, judge, group)
+    high, low = stats.beta(8, 1.5).pdf(judge), stats.beta(1.5, 8).pdf(judge)
+    of_right, of_wrong = (d * high + (1 - d) * low for d in (JUDGED_RIGHT, 1 - JUDGED_RIGHT))
+    chance = rate * of_right / (rate * of_right + (1 - rate) * of_wrong)
+    return Made(is_right, judge, group, chance)
 
 
 def opened(one: Made, folder: Path, **pool: object) -> tuple[Assessment, Ints]:
@@ -95,6 +107,24 @@ def beliefs(
             yield n, revealed.belief
         if n >= max(at):
             return
+
+
+def least_errors(work: Assessment, one: Made, at: Sequence[int]) -> list[float]:
+    """Those of one who knows all chances, in our strata."""
+    pool = work.pool
+    row = np.array(pool.item_ids.to_pylist(), dtype=np.int64)
+    cell = np.repeat(np.arange(pool.n_cells), pool.cell_size)
+    total = np.bincount(cell, one.chance[row])
+    strata = Strata.of(pool.cell_group, pool.cell_size, total, total, len(pool.group_names))
+    return errors_at(strata, tuple(at))
+
+
+def least_errors_of_all(one: Made, at: Sequence[int]) -> list[float]:
+    """Those of the pass rate of all, in strata of outputs whose chances are alike."""
+    parts = np.array_split(np.sort(one.chance), 20)
+    size = np.array([part.size for part in parts])
+    total = np.array([part.sum() for part in parts])
+    return errors_at(Strata.of(np.zeros_like(size), size, total, total, 1), tuple(at))
 
 
 def error_of_sampling(one: Made, order: Ints, n: int) -> float:
@@ -139,35 +169,56 @@ def first_below(at: Sequence[int], errors: Floats, least: float) -> float:
 
 def run() -> None:
     """Print both."""
-    ours, sampled = (np.zeros((N_RUNS, len(at))) for at in (AT, AT_SAMPLED))
-    ratios, held, held_ppi = [], [], []
-    wide = np.arange(40, 3000, 20)
+    of_groups()
+    of_all()
+
+
+def of_groups() -> None:
+    """Print labels to the error of the groups' pass rates."""
+    ours, sampled, limit = (np.zeros((N_RUNS, len(at))) for at in (AT, AT_SAMPLED, AT))
     for number in range(N_RUNS):
         rng = np.random.default_rng([7, number])
         one = made(rng)
         order = rng.permutation(N)
         with tempfile.TemporaryDirectory() as name:
             work, outcome = opened(one, Path(name), groups="g")
-            truth = true_rates(one)
+            truth, limit[number] = true_rates(one), least_errors(work, one, AT)
             for k, (_, belief) in enumerate(beliefs(work, outcome, number, AT)):
                 ours[number, k] = np.sqrt(np.mean((mean(belief) - truth) ** 2))
         sampled[number] = [error_of_sampling(one, order, n) for n in AT_SAMPLED]
-        with tempfile.TemporaryDirectory() as name:
-            work, outcome = opened(one, Path(name))
-            widths = np.array([ppi(one, order[:n])[1] for n in wide])
-            for n, belief in beliefs(work, outcome, number, AT_ALL):
-                _, low, high = whole(belief)
-                ratios.append(n / first_below(wide.tolist(), widths, (high - low) / 2))
-                held.append(low <= one.is_right.mean() <= high)
-                estimate, half = ppi(one, order[:n])
-                held_ppi.append(abs(estimate - one.is_right.mean()) <= half)
         say(f"run {number}: rmse {ours[number].round(4).tolist()}")
-    errors, plain = (np.sqrt(np.mean(table**2, axis=0)) for table in (ours, sampled))
+    errors, plain, least = (np.sqrt(np.mean(table**2, axis=0)) for table in (ours, sampled, limit))
     mine, theirs = first_below(AT, errors, RMSE), first_below(AT_SAMPLED, plain, RMSE)
     say(f"labels to an rmse of {RMSE}: {mine:.0f}, by random sampling {theirs:.0f}")
     line("labels over those of random sampling", f"{mine / theirs:.2f}", "<= .5")
-    by_n = np.array(ratios).reshape(N_RUNS, -1)
-    say(f"at {AT_ALL} labels: {by_n.mean(axis=0).round(2).tolist()} of those of PPI++")
-    line("labels over those of PPI++, at equal width", f"{by_n.mean():.2f}", "<= .9")
+    line("... limit without a prior", f"{first_below(AT, least, RMSE) / theirs:.2f}", "")
+
+
+def of_all() -> None:
+    """Print labels to the width of the interval of the pass rate of all."""
+    ratios, held, held_ppi = [], [], []
+    wide = np.arange(40, 3000, 20)
+    for number in range(N_RUNS):
+        rng = np.random.default_rng([7, number])
+        one = made(rng)
+        order = rng.permutation(N)
+        # of one sample the width goes up and down, and would be small enough too early
+        orders = np.random.default_rng([8, number]).permuted(np.tile(np.arange(N), (20, 1)), axis=1)
+        widths = np.mean([[ppi(one, some[:n])[1] for n in wide] for some in orders], axis=0)
+        with tempfile.TemporaryDirectory() as name:
+            work, outcome = opened(one, Path(name))
+            limits = least_errors(work, one, AT_ALL), least_errors_of_all(one, AT_ALL)
+            for k, (n, belief) in enumerate(beliefs(work, outcome, number, AT_ALL)):
+                _, low, high = whole(belief)
+                halves = [(high - low) / 2, *(Z * of[k] for of in limits)]
+                ratios.append([n / first_below(wide.tolist(), widths, half) for half in halves])
+                held.append(low <= one.is_right.mean() <= high)
+                estimate, half = ppi(one, order[:n])
+                held_ppi.append(abs(estimate - one.is_right.mean()) <= half)
+    by_n = np.array(ratios).reshape(N_RUNS, len(AT_ALL), 3).mean(axis=0)
+    say(f"at {AT_ALL} labels: {by_n[:, 0].round(2).tolist()} of those of PPI++")
+    ours, limit, alike = by_n.mean(axis=0)
+    line("labels over those of PPI++, at equal width", f"{ours:.2f}", "<= .9")
+    line("... limits: in our strata, and of like chances", f"{limit:.2f}; {alike:.2f}", "")
     line("95% intervals of all outputs hold", f"{np.mean(held):.2f}", "")
     line("those of PPI++", f"{np.mean(held_ppi):.2f}", "")

@@ -210,6 +210,12 @@ WAYS = (
         MADE[1:] + JUDGED,
         has_verdict=True,
     ),
+    Way(
+        "verdicts of the pool",
+        {"question": ESTIMATE, "stop": RMSE, "pool": WHOLE},
+        MADE[1:] + JUDGED,
+        has_verdict=True,
+    ),
     *(
         Way(
             f"judge's {rate.upper()} of {of}",
