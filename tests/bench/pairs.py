@@ -28,7 +28,7 @@ from worker.simulate.truths import true_values
 
 N_RUNS = int(os.environ.get("ASSAY_BENCH_RUNS", "30"))
 N_PROMPTS, DIFFICULTY, JUDGED_RIGHT = 1000, 2.2, 0.85
-AT = (60, 120, 240, 480)
+AT = (60, 120, 240)
 
 
 def made(rng: np.random.Generator) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:

@@ -14,7 +14,7 @@ from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.calibration_prior import shared_prior, with_calibrated
 from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.hypothetical import with_prior
-from worker.core.posterior.metrics import RATIOS, Errors
+from worker.core.posterior.metrics import Errors
 from worker.core.prior import class_effects, empirical, fitting, priors, siblings
 from worker.core.prior.hyperparameters import (
     Fit,
@@ -85,7 +85,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
         return belief
     if meaning.metric.pooled:
         return _apart(with_prior(belief, *shared_rates(pool, early)), pool)
-    key = pool.hash, early.tobytes()
+    key = pool.hash, _is_alone(pool, meaning), early.tobytes()
     found: tuple[Fit, Any, Level | None] | None = _fits.get(key)
     if found is None:
         right, wrong = early[:, 0], early[:, 1:].sum(axis=1)
@@ -121,9 +121,9 @@ def shared_of(meaning: Outcomes, pool: Pool, rates: Fit, level: Level | None = N
 
 
 def _is_alone(pool: Pool, meaning: Outcomes) -> bool:
-    """Whether the recall, precision or F1 of one class is asked of a single group."""
+    """Whether the F1 of one class is asked of a single group."""
     asked = meaning.metric
-    return asked.kind in RATIOS and asked.classes == "one" and len(pool.group_names) == 1
+    return asked.kind == "f1" and asked.classes == "one" and len(pool.group_names) == 1
 
 
 def _scores_alone(pool: Pool) -> Scores:

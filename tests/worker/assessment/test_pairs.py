@@ -12,7 +12,7 @@ from tests.fakes import FakeDesk
 from tests.worker.answers import MODELS, SCHEMA, plan_of, write_pairs
 from tests.worker.simulate.simulated_pool import header_of
 from worker.assessment import Assessment, assess
-from worker.core.posterior.joint import correlations
+from worker.core.posterior.summary import correlations
 from worker.core.posterior.summary import mean
 from worker.errors import PredictionsError
 from worker.findings.differences import differences_of

@@ -45,7 +45,8 @@ class PairedOutputs:
         An output's outcome is its cell's rate, and a rest that goes together, by a correlation of
         each pair of groups, with the rests of other outputs of its prompt. What is believed of a
         group errs by the rests of its labelled outputs, times what a label moves the belief, less
-        those of its unlabelled outputs.
+        those of its unlabelled outputs. No difference is narrowed beyond what its labels alone say
+        of it (`_room`).
 
         Args:
             b: whose tally is that of the labels. outcome: (N,) 0: right, 1: wrong, -1: no label.
@@ -59,17 +60,38 @@ class PairedOutputs:
         moves = np.maximum(np.sqrt(known.drop / spread) - one[b.group], 0.0)
         error = sd * np.where(is_known, moves[self.cell], -one[group])
         rest = np.where(is_known, ((outcome == 0) - rate) / sd, 0.0)
-        together = self._products(b, error) * _correlations(
+        rho = _correlations(
             self._products(b, rest), self._products(b, rest**2, is_known.astype(np.float64))
         )
+        together = rho * self._products(b, error)
         load = shared_loadings(b)
         own = np.nan_to_num(known.variance) * (1 - (load**2).sum(axis=1))
+        together = np.minimum(together, self._room(b, sd, is_known, rho, own))
         scale = 1 / np.sqrt(np.where(own > _LEAST**2, own, np.inf))
         paired = _loadings(np.clip(together * scale[:, None] * scale, -_MOST, _MOST))
         if b.paired is not None and np.array_equal(b.paired, paired):
             return b
         memo = {name: b._memo[name] for name in _KEPT if name in b._memo}
         return replaced(b, paired=paired, _memo=memo)
+
+    def _room(
+        self, b: Belief, sd: Floats, is_known: NDArray[np.bool_], rho: Floats, own: Floats
+    ) -> Floats:
+        """(G, G) the covariances by which differences are as sure as by plain means of the labels.
+
+        The prior draws groups together, by what it learnt as if prompts had nothing in common:
+        narrowed by pairs as well, 95% intervals of the difference of two models held in .84 to .90
+        of 70 runs.
+        """
+        group, size = b.group[self.cell], np.maximum(group_size(b), 1)
+        n = np.bincount(group, is_known, b.n_groups)
+        with np.errstate(divide="ignore"):
+            moves = np.minimum((size - n) / (n * size), 1.0)
+        error = sd * np.where(is_known, moves[group], -1 / size[group])
+        alone = np.where(n > 0, np.bincount(group, error**2, b.n_groups), np.inf)
+        apart = alone[:, None] + alone - 2 * rho * self._products(b, error)
+        room: Floats = np.maximum((own[:, None] + own - apart) / 2, 0.0)
+        return room
 
     def _products(self, b: Belief, numbers: Floats, others: Floats | None = None) -> Floats:
         """(G, G) sums over prompts of the products of two groups' numbers (N,); 0 of one group."""
