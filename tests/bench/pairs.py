@@ -1,7 +1,7 @@
 """Outputs of two models for the same prompts: what it is worth to compare them in pairs.
 
 1,000 prompts, whose difficulty makes the models' outcomes go together (correlation about .4); a
-truth of its own in every run, and a judge of 85% or none. The same truths are assessed with
+truth of its own in every run. The same truths are assessed with
 `pool.pairs_by` and without it. `ASSAY_BENCH_RUNS` asks for other than 30 runs.
 """
 
@@ -27,26 +27,24 @@ from worker.simulate.replay import labels, run_seed, shuffled
 from worker.simulate.truths import true_values
 
 N_RUNS = int(os.environ.get("ASSAY_BENCH_RUNS", "30"))
-N_PROMPTS, DIFFICULTY, JUDGED_RIGHT = 1000, 2.2, 0.85
+N_PROMPTS, DIFFICULTY = 1000, 2.2
 AT = (60, 120, 240)
 
 
-def made(rng: np.random.Generator) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """(P, 2) whether the outputs are right, and what the judge says of them."""
+def made(rng: np.random.Generator) -> NDArray[np.bool_]:
+    """(P, 2) whether the outputs are right."""
     shape = N_PROMPTS, 2
     level = np.array([0.8, 1.6]) + rng.normal(0, 0.3, 2)
     rate = special.expit(level + rng.normal(0, DIFFICULTY, (N_PROMPTS, 1)))
-    is_right = rng.random(shape) < rate
-    says = is_right == (rng.random(shape) < JUDGED_RIGHT)
-    return is_right, np.where(says, rng.beta(8, 1.5, shape), rng.beta(1.5, 8, shape))
+    is_right: NDArray[np.bool_] = rng.random(shape) < rate
+    return is_right
 
 
-def opened(judge: NDArray[np.float64], folder: Path, **pool: str) -> Assessment:
+def opened(folder: Path, **pool: str) -> Assessment:
     with (folder / "o.csv").open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["item_id", "judge_p", "model", "prompt"])
-        said = np.ndenumerate(judge)
-        rows.writerows([2 * p + m, f"{x:.6f}", f"m{m}", f"q{p}"] for (p, m), x in said)
+        rows.writerow(["item_id", "model", "prompt"])
+        rows.writerows([2 * p + m, f"m{m}", f"q{p}"] for p in range(N_PROMPTS) for m in (0, 1))
     plan = {
         "pool": {"predictions": "o.csv", "groups": "model", **pool},
         "annotation": {"verdict": {"right": ["Correct"], "wrong": ["Wrong"]}},
@@ -79,25 +77,22 @@ def told(
 
 def run() -> None:
     """Print widths with pairs over those without, and how often the intervals hold."""
-    for name, score in (("no judge", {}), ("a judge of 85%", {"score": "judge_p"})):
-        found = defaultdict[tuple[bool, int], list[tuple[float, float, bool]]](list)
-        together = []
-        for number in range(N_RUNS):
-            is_right, judge = made(np.random.default_rng([9, number]))
-            together.append(np.corrcoef(is_right.T)[0, 1])
-            for is_paired in (True, False):
-                pool = score | ({"pairs_by": "prompt"} if is_paired else {})
-                with tempfile.TemporaryDirectory() as folder:
-                    work = opened(judge, Path(folder), **pool)
-                    for n, numbers in told(work, is_right, number).items():
-                        found[is_paired, n].append(numbers)
-        say(f"{name}: correlation of the models' outcomes {np.mean(together):.2f}, {N_RUNS} runs")
-        for n in AT:
-            (paired, alone) = (np.array(found[is_paired, n]).T for is_paired in (True, False))
-            width = paired[0].mean() / alone[0].mean()
-            line(
-                f"... width of the interval after {n} labels over that without", f"{width:.2f}", ""
-            )
-            error = np.sqrt((paired[1] ** 2).mean() / (alone[1] ** 2).mean())
-            line("... likewise the root mean squared error", f"{error:.2f}", "")
-            line("... intervals hold", f"{paired[2].mean():.2f}, {alone[2].mean():.2f}", "")
+    found = defaultdict[tuple[bool, int], list[tuple[float, float, bool]]](list)
+    together = []
+    for number in range(N_RUNS):
+        is_right = made(np.random.default_rng([9, number]))
+        together.append(np.corrcoef(is_right.T)[0, 1])
+        for is_paired in (True, False):
+            pool = {"pairs_by": "prompt"} if is_paired else {}
+            with tempfile.TemporaryDirectory() as folder:
+                work = opened(Path(folder), **pool)
+                for n, numbers in told(work, is_right, number).items():
+                    found[is_paired, n].append(numbers)
+    say(f"correlation of the models' outcomes {np.mean(together):.2f}, {N_RUNS} runs")
+    for n in AT:
+        (paired, alone) = (np.array(found[is_paired, n]).T for is_paired in (True, False))
+        width = paired[0].mean() / alone[0].mean()
+        line(f"... width of the interval after {n} labels over that without", f"{width:.2f}", "")
+        error = np.sqrt((paired[1] ** 2).mean() / (alone[1] ** 2).mean())
+        line("... likewise the root mean squared error", f"{error:.2f}", "")
+        line("... intervals hold", f"{paired[2].mean():.2f}, {alone[2].mean():.2f}", "")

@@ -15,7 +15,6 @@ N_PROMPTS, N_MODELS = 400, 4
 # By how much a prompt's difficulty, of variance 1, moves the logit of each model.
 _SLOPES = {
     "k hard prompts": (2.2, 2.2, 2.2, 2.2),
-    "k the judge sees it": (2.2, 2.2, 2.2, 2.2),
     "k nothing in common": (0.0, 0.0, 0.0, 0.0),
     "k two alike": (2.8, 2.8, 0.0, 0.0),
     "k against": (1.5, -1.5, 1.5, -1.5),
@@ -29,9 +28,7 @@ def made_of_prompts(kind: str) -> Made:
     rng = np.random.default_rng([20261129, N_PROMPTS])
     prompt, model = np.divmod(np.arange(N_PROMPTS * N_MODELS), N_MODELS)
     hard = rng.standard_normal(N_PROMPTS)[prompt]
-    score = np.clip(rng.beta(6.0, 1.5, prompt.size), 0.1, 0.999).round(6)
-    if kind == "k the judge sees it":
-        score = special.expit(1.5 + 1.5 * hard + 0.7 * rng.standard_normal(prompt.size)).round(6)
+    score = np.full(prompt.size, 0.9)  # not in the plan
     slope = np.array(_SLOPES[kind])[model]
 
     def rates(rng: Rng) -> Floats:

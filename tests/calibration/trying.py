@@ -87,7 +87,7 @@ SHORT = [
     _job("identify, any time", "d overconfident", 5),
     _job("estimate", "c calibrated"),
     _job("compare", "e near ties"),
-    _job("compare in pairs, no judge", "k hard prompts", 5),
+    _job("compare in pairs", "k hard prompts", 5),
     _job("identify bias", "d underconfident"),
     _job("ECE of the pool", "c calibrated"),
     _job("ECE of classes", "d overconfident", 4),

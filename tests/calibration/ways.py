@@ -234,9 +234,8 @@ WAYS = (
             ("pairs of sites", {"task": "compare", "compare": "all"}, {}, "site"),
         )
     ),
-    Way("compare in pairs", {"question": PAIRS}, PROMPTS, has_verdict=True),
     Way(
-        "compare in pairs, no judge",
+        "compare in pairs",
         {"question": PAIRS},
         PROMPTS,
         has_scores=False,

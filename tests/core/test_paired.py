@@ -5,9 +5,9 @@ import pytest
 from scipy import special
 
 from worker.core.posterior.belief import Belief
-from worker.core.posterior.summary import correlations
 from worker.core.posterior.moments import moments
 from worker.core.posterior.paired import PairedOutputs
+from worker.core.posterior.summary import correlations
 
 N, LABELLED, FEW, TIMES = 300, 150, 20, 200
 ONES = np.ones(2)

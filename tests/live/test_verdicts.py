@@ -69,7 +69,9 @@ def test_models_are_compared_in_pairs_of_outputs_of_the_same_prompts(
     truth = write_pairs(tmp_path, 60)
     asked = {"question": {"task": "compare", "compare": "all"}, "stop": {"budget": 40}}
     values = values_of(
-        assessment="in-pairs", pool={"groups": "model", "pairs_by": "prompt"}, **asked
+        assessment="in-pairs",
+        pool={"groups": "model", "pairs_by": "prompt", "score": None},
+        **asked,
     )
     plan = tmp_path / "plan.yaml"
     plan.write_text(yaml.safe_dump(values), encoding="utf-8")

@@ -67,7 +67,7 @@ def write_pairs(
             rows.append(
                 {
                     "item_id": item, "prompt": f"Question {i}?", "output": f"Answer {i}.",
-                    "model": model, "judge_p": 0.7, "topic": f"t{i % 3}", "human": truth[item],
+                    "model": model, "topic": f"t{i % 3}", "human": truth[item],
                 }
             )  # fmt: skip
     rows += more

@@ -12,8 +12,7 @@ from tests.fakes import FakeDesk
 from tests.worker.answers import MODELS, SCHEMA, plan_of, write_pairs
 from tests.worker.simulate.simulated_pool import header_of
 from worker.assessment import Assessment, assess
-from worker.core.posterior.summary import correlations
-from worker.core.posterior.summary import mean
+from worker.core.posterior.summary import correlations, mean
 from worker.errors import PredictionsError
 from worker.findings.differences import differences_of
 from worker.pool import compile_pool
@@ -28,7 +27,7 @@ COMPARE = {"task": "compare", "compare": "all"}
 
 
 def opened(folder: Path, paired: bool = True, **parts: Any) -> Assessment:
-    pool = {"groups": "model"} | ({"pairs_by": "prompt"} if paired else {})
+    pool = {"groups": "model", "score": None} | ({"pairs_by": "prompt"} if paired else {})
     plan = plan_of(folder, question=COMPARE, **({"pool": pool} | parts))
     return assess(plan, compile_pool(plan, folder / "pools"))
 
@@ -129,7 +128,7 @@ def test_a_prompt_that_one_model_answers_twice_is_refused_with_its_row(tmp_path)
     with pytest.raises(PredictionsError, match=r"2 rows are of a prompt .* twice, the first in"):
         opened(tmp_path)
     with pytest.raises(PredictionsError, match="group by the column that names the model"):
-        opened(tmp_path, pool={"groups": "topic", "pairs_by": "prompt"})
+        opened(tmp_path, pool={"groups": "topic", "pairs_by": "prompt", "score": None})
 
 
 def test_prompts_that_one_model_alone_answers_are_no_pairs(tmp_path):
@@ -138,7 +137,7 @@ def test_prompts_that_one_model_alone_answers_are_no_pairs(tmp_path):
     alone = [line for line in lines if json.loads(line)["model"] == "small"]
     (tmp_path / "answers.jsonl").write_text("\n".join(alone))
     with pytest.raises(PredictionsError, match="no two outputs answer the same prompt"):
-        opened(tmp_path, pool={"groups": "topic", "pairs_by": "prompt"})
+        opened(tmp_path, pool={"groups": "topic", "pairs_by": "prompt", "score": None})
 
 
 def test_a_prompt_that_only_one_of_the_models_answers_counts_for_that_model(tmp_path):

@@ -72,7 +72,7 @@ def test_only_outputs_have_a_judge(tmp_path: Path) -> None:
     assert "use recall" in found
 
 
-PAIRED = {"groups": "model", "pairs_by": "prompt"}
+PAIRED = {"groups": "model", "pairs_by": "prompt", "score": None}
 COMPARED = {"task": "compare", "compare": "all"}
 
 
@@ -88,6 +88,7 @@ COMPARED = {"task": "compare", "compare": "all"}
             {"pool": PAIRED | {"groups": "prompt", "data": {"answer": "output"}}},
             "it is a column of the groups",
         ),
+        ({"pool": PAIRED | {"score": "judge_p"}}, "in pairs were too narrow; leave it out"),
         ({"pool": PAIRED | {"parents": "topic"}}, "leave `pool.parents` out, too"),
         ({"pool": PAIRED | {"opinions": [{"name": "o", "right": "q"}]}}, "`pool.opinions` out, t"),
     ],
