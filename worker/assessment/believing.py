@@ -149,7 +149,7 @@ def _rates_and_level(
 ) -> tuple[Fit, Level | None]:
     """The fit to labels, and what is told of the cells' levels beside it."""
     group = effect_groups(pool)
-    if pool.has_classes_apart:
+    if pool.has_classes_apart and len(pool.group_names) > 1:
         cells = class_effects.Cells(right, wrong, group, pool.cell_unit, pool.cell_size)
         return class_effects.fit(cells, told)
     rates = fitting.fit(right, wrong, group, told)
