@@ -10,8 +10,8 @@ together most of the pool, should have the difference less sure.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from worker.core.posterior.belief import Belief, group_size, replaced
 from worker.core.posterior.joint import moments_of_value, shared_loadings
@@ -97,8 +97,8 @@ class PairedOutputs:
         """(G, G) sums over prompts of the products of two groups' numbers (N,); 0 of one group."""
         group = b.group[self.cell]
 
-        def table(values: Floats) -> sparse.csr_array:
-            return sparse.csr_array(
+        def table(values: Floats) -> scipy.sparse.csr_array:
+            return scipy.sparse.csr_array(
                 (values, (self.prompt, group)), shape=(self.n_prompts, b.n_groups)
             )
 
