@@ -18,7 +18,7 @@ from tests.bench.oracle import Floats, Ints
 from worker.assessment.covariates import scores
 from worker.core.prior.fitting import fit
 from worker.core.prior.hyperparameters import WEAK, closeness, rate_of
-from worker.core.strategies.ours import EVEN, FEW
+from worker.core.strategies.ours import FEW, LEAST_SHARE
 from worker.pool import Pool
 
 _CURVE = 3  # hyperparameters of the curve: a, b, d
@@ -38,20 +38,20 @@ class Limit:
     covariance: Floats
     noise: Floats
 
-    def errors(self, at: tuple[int, ...], free: float, few: int, seed: int = 0) -> Floats:
+    def errors(self, at: tuple[int, ...], least: float, few: int, seed: int = 0) -> Floats:
         """(len(at), 2) expected root mean squared errors of the groups and of the whole pool.
 
         Args:
-            free: the share of labels that lie where they tell most; the others lie as items do.
-            few: labels until which all do so.
+            least: the share of even labels that every stratum has at least; the others lie where
+                they tell most.
+            few: labels until which all lie as items do.
         """
         rng = np.random.default_rng(seed)
         covariance, n = self.covariance.copy(), np.zeros(self.size.size)
         offset, found = 1.0 - rng.random(n.size), []
         for label in range(1, at[-1] + 1):
-            if label <= few or rng.random() >= free:
-                worth = self.size / (n + offset)
-            else:
+            worth = self.size / self.size.sum() / (n + offset)
+            if label > few and worth.max() * least * label <= 1:
                 worth = self._worth(covariance, n)
             self._label(int(np.where(n < self.size, worth, -1.0).argmax()), covariance, n)
             if label in at:
@@ -151,5 +151,6 @@ def ratios(pool: Pool, right: Ints, at: tuple[int, ...]) -> tuple[Floats, Floats
     """
     limit = limit_of(pool, right)
     few = FEW * int((pool.group_size > 0).sum())
-    even, free, held = (limit.errors(at, *of) for of in ((0.0, 0), (1.0, 0), (1.0 - EVEN, few)))
+    ways = (1.0, 0), (0.0, 0), (LEAST_SHARE, few)
+    even, free, held = (limit.errors(at, *of) for of in ways)
     return free / even, held / even

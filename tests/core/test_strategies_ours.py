@@ -28,11 +28,12 @@ QUESTIONS = {
 ESTIMATE = Question("estimate")
 
 
-def belief(size, right, wrong, group=None, **more):
+def belief(size, right, wrong, group=None, alpha=None, **more):
     group = np.arange(len(size)) if group is None else np.array(group)
     columns = [group, *(np.array(column) for column in (size, right, wrong))]
     ones = np.ones(len(size))
-    return Belief(*columns, ones, ones, int(group.max()) + 1, **more)
+    alpha = ones if alpha is None else np.array(alpha)
+    return Belief(*columns, alpha, ones, int(group.max()) + 1, **more)
 
 
 def choices(b, question, pending=None, n=1000, seed=0):
@@ -88,11 +89,12 @@ def test_it_compares_the_pairs_by_how_open_they_are():
     assert shares(b, Question("compare"))[2:].sum() < 0.05
 
 
-def test_estimating_it_labels_what_lowers_the_squared_error_most():
-    b = belief([300, 400, 40], [5, 12, 5], [5, 0, 5])
+@pytest.mark.parametrize(("right", "even"), [([5, 12, 5], 0), ([27, 8, 12], EVEN)])
+def test_estimating_it_labels_what_lowers_the_squared_error_most_or_has_too_few(right, even):
+    b = belief([300, 400, 40], right, [right[0], 0, right[2]], alpha=[1.0, 50.0, 1.0])
     assert question_drop(b).argmax() == 0
     assert (b.size / (b.right + b.wrong)).argmax() == 1
-    assert shares(b, ESTIMATE, n=4000) == pytest.approx([1 - EVEN, EVEN, 0], abs=0.03)
+    assert shares(b, ESTIMATE, n=4000) == pytest.approx([1 - even, even, 0], abs=0.03)
 
 
 @pytest.mark.parametrize(("n_predicted", "even"), [(20_000, EVEN), (60, EXPLORE)])
