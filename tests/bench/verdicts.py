@@ -78,9 +78,9 @@ def opened(one: Made, folder: Path, **pool: object) -> tuple[Assessment, Ints]:
     """The assessment, and the outcomes (0: right, 1: wrong) of its rows."""
     with (folder / "o.csv").open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["item_id", "judge_p", "g"])
-        said = zip(one.judge.tolist(), one.group.tolist(), strict=True)
-        rows.writerows([n, f"{p:.6f}", f"g{g:02d}"] for n, (p, g) in enumerate(said))
+        rows.writerow(["item_id", "judge_p", "topic", "model"])
+        said = zip(one.judge.tolist(), *np.divmod(one.group, MODELS), strict=True)
+        rows.writerows([n, f"{p:.6f}", f"t{t:02d}", f"m{m}"] for n, (p, t, m) in enumerate(said))
     plan = {
         "assessment": "verdicts",
         "pool": {"predictions": "o.csv", "score": "judge_p", **pool},
@@ -181,7 +181,7 @@ def of_groups() -> None:
         one = made(rng)
         order = rng.permutation(N)
         with tempfile.TemporaryDirectory() as name:
-            work, outcome = opened(one, Path(name), groups="g")
+            work, outcome = opened(one, Path(name), groups=["topic", "model"])
             truth, limit[number] = true_rates(one), least_errors(work, one, AT)
             for k, (_, belief) in enumerate(beliefs(work, outcome, number, AT)):
                 ours[number, k] = np.sqrt(np.mean((mean(belief) - truth) ** 2))

@@ -5,8 +5,9 @@ itself, (b) has one rate common to all items, (c) a calibrated classifier, (d) s
 high, too low, always the same, highest where most is wrong, or right but for the highest ones, (e)
 groups nearly tied, (f) few items, one stratum, one-sided groups, (g) real classifiers, (h) an
 opinion that tells of errors what no score does, (j) a judge of outputs whose scores are high or low
-and hardly ever between. Where a plan has opinions, (g) has another real
-classifier's, or the truth itself, and all other kinds four that tell nothing.
+and hardly ever between, (p) groups that are products of classes and sites. Where a plan has
+opinions, (g) has another real classifier's, or the truth itself, and all other kinds four that tell
+nothing.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def made(kind: str, size: str = "ten") -> Made | None:
     rng = np.random.default_rng([20261123, n_classes])
     predicted = rng.permutation(np.arange(n) % n_classes)
     score = np.clip(rng.beta(6.0, 1.5, n), 1.5 / n_classes, 0.999).round(6)
-    if kind in JUDGED:
+    if kind in (*JUDGED, *CROSSED):
         doubted = rng.random(n) < 0.35
         score = np.where(doubted, 1 - score, score)
     if kind == "d constant":
@@ -174,6 +175,11 @@ def _rates(
 
     def shifted(rng: Rng, sd: float) -> Floats:
         return rng.normal(0.0, sd, k)[predicted] + rng.normal(0.0, sd / 2, N_SITES)[site]
+
+    def crossed(rng: Rng, of_class: float, of_site: float, own: float) -> Floats:
+        off = rng.normal(0.0, of_class, (k, 1)) + rng.normal(0.0, of_site, N_SITES)
+        off += rng.normal(0.0, own, (k, N_SITES))
+        return special.expit(0.5 * logit + 0.5 + off[predicted, site])
 
     drawn: dict[str, Callable[[Rng], Floats] | None] = {
         "a model": None,
@@ -209,6 +215,12 @@ def _rates(
         "j fooled": lambda rng: np.where(
             rng.permutation(k)[predicted] == 0, 0.3, by_word(rng, -0.7, 2.5, 0.3)
         ),
+        "p crossed": lambda rng: crossed(rng, 0.8, 0.4, 0.3),
+        "p apart": lambda rng: crossed(rng, 0.0, 0.0, 0.9),
+        # like none of its class and none of its site
+        "p one off": lambda rng: np.where(
+            (predicted == rng.integers(k)) & (site == rng.integers(N_SITES)), 0.2, 0.95
+        ),
     }
     return drawn[kind]
 
@@ -220,6 +232,7 @@ MADE = (
 JUDGED = (
     "j word", "j word differs", "j useless", "j calibrated", "j overconfident", "j fooled",
 )  # fmt: skip
+CROSSED = "p crossed", "p apart", "p one off"
 REAL = tuple(f"g {name}" for name in FILES if name != "imagenet")
 
 

@@ -6,7 +6,7 @@ Each is the part of a plan that differs from the default; strata, priors and loo
 from __future__ import annotations
 
 from tests.calibration import positives
-from tests.calibration.made import JUDGED, MADE, REAL, REAL_TOLD, TOLD
+from tests.calibration.made import CROSSED, JUDGED, MADE, REAL, REAL_TOLD, TOLD
 from tests.calibration.made_models import MANY, REAL_MANY, TWO
 from tests.calibration.prompts import PROMPTS
 from tests.calibration.way import COMPARE, ESTIMATE, FOUR, IDENTIFY, RMSE, WHOLE, Way
@@ -23,6 +23,7 @@ _USELESS = (
 _OPINED = (*TOLD, *_USELESS, *REAL_TOLD)
 _OF_JUDGE = ("b one rate", "c calibrated", "d overconfident", "d falling", "f one-sided", *JUDGED)
 _PARENTS = {"groups": ["site", "predicted_class"], "parents": "site"}
+_PRODUCTS = {"groups": ["predicted_class", "site"]}
 _OF_PARENTS = ("b sites", "b one rate", "d overconfident", "d surest off", "f one-sided")
 
 WAYS = (
@@ -103,6 +104,16 @@ WAYS = (
         {"question": ESTIMATE, "stop": RMSE},
         ("a model", "b one rate", "d surest off", "e near ties", "f one-sided"),
         size="forty",
+    ),
+    Way(
+        "products",
+        {"question": IDENTIFY, "pool": _PRODUCTS},
+        (*_OF_PARENTS[1:], *CROSSED),
+    ),
+    Way(
+        "estimate, products",
+        {"question": ESTIMATE, "stop": RMSE, "pool": _PRODUCTS},
+        (*_OF_PARENTS[1:], *CROSSED),
     ),
     Way("estimate, parents", {"question": ESTIMATE, "stop": RMSE, "pool": _PARENTS}, _OF_PARENTS),
     Way(
@@ -208,6 +219,12 @@ WAYS = (
         "estimate verdicts",
         {"question": ESTIMATE, "stop": RMSE},
         MADE[1:] + JUDGED,
+        has_verdict=True,
+    ),
+    Way(
+        "estimate verdicts, products",
+        {"question": ESTIMATE, "stop": RMSE, "pool": {"groups": ["predicted", "site"]}},
+        ("b one rate", "d overconfident", "f one-sided", *JUDGED, *CROSSED),
         has_verdict=True,
     ),
     Way(

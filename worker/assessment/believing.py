@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.assessment.covariates import effect_groups, scores
+from worker.assessment.covariates import effect_groups, effect_levels, scores
 from worker.assessment.outcomes import Outcomes
 from worker.core.posterior.belief import Belief, replaced
 from worker.core.posterior.calibration_prior import shared_prior, with_calibrated
 from worker.core.posterior.counts import BoundedCache
 from worker.core.posterior.hypothetical import with_prior
 from worker.core.posterior.metrics import Errors
-from worker.core.prior import class_effects, empirical, fitting, priors, siblings
+from worker.core.prior import class_effects, empirical, factors, fitting, priors
 from worker.core.prior.hyperparameters import (
     Fit,
     Hyperparameters,
@@ -153,10 +153,9 @@ def _rates_and_level(
         cells = class_effects.Cells(right, wrong, group, pool.cell_unit, pool.cell_size)
         return class_effects.fit(cells, told)
     rates = fitting.fit(right, wrong, group, told)
-    if pool.parents is None:
+    if pool.group_levels is None:
         return rates, None
-    of = pool.cell_group, pool.parents.of_group
-    return rates, siblings.levels(rates.mode, told, right, wrong, *of)
+    return rates, factors.levels(rates.mode, told, right, wrong, group, effect_levels(pool))
 
 
 def _apart(belief: Belief, pool: Pool) -> Belief:

@@ -44,7 +44,7 @@ def scores(pool: Pool) -> Scores:
     size, place = (pool.cell_size, pool.cell_group) if more else (None, None)
     lapse: Floats = np.ones(1)
     second, log_tau = None, None
-    if pool.positive_share is not None or pool.is_judged:
+    if _has_two_effects(pool):
         second = is_positive = pool.cell_unit == 1
         more += (Covariate(is_positive.astype(np.float64), 0.0, _POSITIVE),)
         if pool.has_scores:
@@ -70,6 +70,20 @@ def effect_groups(pool: Pool) -> Ints:
     itself: under one effect for both the pool's F1 held in .77 of 34 rows. So are outputs that a
     judge calls right, and others.
     """
-    if pool.positive_share is None and not pool.is_judged:
+    if not _has_two_effects(pool):
         return pool.cell_group
     return 2 * pool.cell_group + pool.cell_unit
+
+
+def effect_levels(pool: Pool) -> Ints:
+    """(F, G) or (F, 2 G) the level of every effect in the factors that groups have in common."""
+    assert pool.group_levels is not None, "groups have factors in common"
+    if not _has_two_effects(pool):
+        return pool.group_levels
+    of = pool.group_levels[:, :, None]
+    each: Ints = np.where(of < 0, -1, 2 * of + np.arange(2))
+    return each.reshape(len(of), -1)
+
+
+def _has_two_effects(pool: Pool) -> bool:
+    return pool.positive_share is not None or pool.is_judged

@@ -83,6 +83,13 @@ class PoolPlan(PlanPart):
         return group_factors(self.groups)
 
     @property
+    def shared_factors(self) -> tuple[GroupBy, ...]:
+        """What groups have in common: factors of a product, and what they lie within."""
+        many = self.factors if len(self.factors) > 1 else ()
+        above = () if self.parent_factor is None else (self.parent_factor,)
+        return tuple(dict.fromkeys((*many, *above)))
+
+    @property
     def group_columns(self) -> tuple[str, ...]:
         """The columns of the predictions file that the groups need."""
         return tuple(dict.fromkeys(f.column for f in self._all_factors if f.kind == "column"))

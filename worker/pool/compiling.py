@@ -30,8 +30,6 @@ from worker.pool.judged import of_judge
 from worker.pool.known import known_labels, places_after_known, read_known, set_apart
 from worker.pool.labels import Labels
 from worker.pool.means import (
-    LEAST_SCORE,
-    LEAST_SCORE_OF_POSITIVE,
     mean_logits,
     mean_probabilities,
     scores_of_positive,
@@ -44,7 +42,7 @@ from worker.pool.opinions_cutting import cell_codes_by_opinions
 from worker.pool.opinions_reading import Opinion, read_opinions
 from worker.pool.ordering import counted, moved, places, summed
 from worker.pool.pairs import check_pairs, prompt_codes
-from worker.pool.parents import parents_of
+from worker.pool.parents import levels_of, parents_of
 from worker.pool.predictions import Predictions, read_predictions
 from worker.pool.prepared import n_dropped, prepared
 from worker.pool.progress import Progress
@@ -164,8 +162,7 @@ def _compiled(
     file: Labels | None = None,
 ) -> tuple[dict[str, Any], Arrays, NDArray[np.integer[Any]]]:
     """Return the compiled file's header (without its hashes), its arrays, and the items' rows."""
-    score, within = predictions.score, None
-    least = LEAST_SCORE if plan.question.positive is None else LEAST_SCORE_OF_POSITIVE
+    score, within, levels = predictions.score, None, list[list[int]]()
     if several is None:
         group, names = group_codes(plan.pool.factors, predictions)
         is_judged = plan.annotation.verdict is not None
@@ -175,6 +172,8 @@ def _compiled(
         if within is not None and plan.question.level == "parents":
             group = np.array(within["of"], dtype=np.int32)[group]
             names, within = tuple(within["names"]), None
+        elif plan.pool.pairs_by is None:
+            levels = levels_of(plan.pool.shared_factors, group, len(names), predictions)
         if plan.pool.pairs_by is not None:
             check_pairs(plan.pool.pairs_by, predictions, group, names)
         cut_by = group, unit, score
@@ -218,7 +217,7 @@ def _compiled(
             "size": size.tolist(),
             "start": (np.cumsum(size) - size).tolist(),
             "mean_score": _or_none(np.clip(sums / size, 0, 1)),
-            "mean_logit": _or_none(mean_logits(cell, score, n_cells, least)),
+            "mean_logit": _or_none(mean_logits(cell, score, n_cells)),
         },
         "columns": [*OWN_COLUMNS, *plan.pool.data],
     }
@@ -230,6 +229,8 @@ def _compiled(
         arrays |= several.models.arrays()
     if within is not None:
         header["parents"] = within
+    if levels:
+        header["levels"] = levels
     prompt = predictions.predicted if plan.pool.pairs_by is not None else None
     if prompt is not None:
         header["n_prompts"] = int(prompt.max()) + 1

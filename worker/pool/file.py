@@ -59,7 +59,7 @@ class Pool:
     cell_size: NDArray[np.int64]  # (C,) at least 1
     cell_start: NDArray[np.int64]  # (C,) row of the cell's first item
     cell_mean_score: NDArray[np.float64]  # (C,) in [0, 1]; NaN if the classifier gives no scores
-    cell_mean_logit: NDArray[np.float64]  # (C,) of scores clipped to [1e-4, 1 - 1e-4]; NaN likewise
+    cell_mean_logit: NDArray[np.float64]  # (C,) of scores, held off 0 and 1 by 1e-7; NaN likewise
     # (C, K) mean probabilities; None where the metric or the predictions have none
     cell_mean_probability: NDArray[np.float32] | None
     costs: NDArray[np.float64] | None  # (K, K) [true, predicted]; None but for the metric cost
@@ -72,6 +72,8 @@ class Pool:
     models: Models | None = None  # of several: `predicted` is then the code of what they say
     n_prompts: int = 0  # that outputs answer which are compared in pairs; 0: nothing is paired
     parents: Parents | None = None  # what the groups lie within
+    # (F, G) level of each group in the factors that it has in common with others; -1: no items
+    group_levels: NDArray[np.int64] | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)  # rows that were left out, by why
     files: Files | None = None  # of which values are paths
     opinions: tuple[Told, ...] = ()  # what else is known of the items than the score

@@ -17,7 +17,7 @@ from worker.nearest import listed
 from worker.plan import Plan
 from worker.plan.models_part import ModelPlan
 from worker.plan.pool_part import PoolPlan
-from worker.pool.means import LEAST_SCORE
+from worker.pool.means import LEAST_OPINION
 from worker.pool.predictions import Predictions, read_predictions
 from worker.pool.tables import Wanted, column_names, pieces
 from worker.pool.texts import Texts
@@ -76,7 +76,9 @@ def read_models(plan: Plan, first: Predictions) -> Said:
         of = np.array([place[name] for name in one.classes], dtype=np.int32)
         predicted = of[one.predicted]
         recoded.append(Predictions(one.path, classes, one.texts, predicted, one.score, one.columns))
-    clipped = [np.clip(one.score.astype(np.float64), LEAST_SCORE, 1 - LEAST_SCORE) for one in found]
+    clipped = [
+        np.clip(one.score.astype(np.float64), LEAST_OPINION, 1 - LEAST_OPINION) for one in found
+    ]
     logit = np.stack([np.nan_to_num(np.log(s / (1 - s))) for s in clipped], axis=1)
     every = np.stack([one.predicted for one in recoded], axis=1).astype(np.int64)
     return Said(classes, every, logit, tuple(recoded))

@@ -29,7 +29,7 @@ from worker.pool.storing import (
     sha256_of,
     stat_of,
 )
-from worker.pool.within import parents_from
+from worker.pool.within import levels_from, parents_from
 
 _DAMAGED = "the compiled pool is damaged; delete it and compile it again"
 
@@ -153,6 +153,7 @@ def _pool(
         models=models_from(header, metadata),
         n_prompts=int(header.get("n_prompts", 0)),
         parents=parents_from(header),
+        group_levels=levels_from(header),
         dropped={str(kind): int(n) for kind, n in header.get("dropped", {}).items()},
         files=files_from(header),
         opinions=opinions_from(header),

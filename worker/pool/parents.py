@@ -1,4 +1,4 @@
-"""What the groups lie within: classes in superclasses, classes of a site in their site."""
+"""What groups have in common: the factors that they are products of, and what they lie within."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,8 +23,7 @@ def parents_of(
         PredictionsError: a group has items in two parents.
     """
     parent, parents = group_codes((factor,), predictions)
-    of_group: NDArray[np.int64] = np.full(len(names), -1, dtype=np.int64)
-    of_group[group] = parent
+    of_group = _of_groups(parent, group, len(names))
     astray = of_group[group] != parent
     if astray.any():
         g = int(group[astray][0])
@@ -35,3 +34,18 @@ def parents_of(
             f"`groups: [{factor}, ...]`, or leave `pool.parents` out"
         )
     return {"names": list(parents), "of": of_group.tolist()}
+
+
+def levels_of(
+    factors: Sequence[GroupBy], group: Codes, n_groups: int, predictions: Predictions
+) -> list[list[int]]:
+    """Return the level of every group in each of the factors, as JSON has them; -1: no items."""
+    codes = (group_codes((factor,), predictions)[0] for factor in factors)
+    return [_of_groups(code, group, n_groups).tolist() for code in codes]
+
+
+def _of_groups(code: Codes, group: Codes, n_groups: int) -> NDArray[np.int64]:
+    """(G,) the code of each group's last item."""
+    found: NDArray[np.int64] = np.full(n_groups, -1, dtype=np.int64)
+    found[group] = code
+    return found

@@ -1,4 +1,4 @@
-"""The groups' parents, as the compiled pool keeps them."""
+"""What groups have in common, as the compiled pool keeps it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,3 +22,13 @@ def parents_from(header: Mapping[str, Any]) -> Parents | None:
     if said is None:
         return None
     return Parents(tuple(said["names"]), np.array(said["of"], dtype=np.int64))
+
+
+def levels_from(header: Mapping[str, Any]) -> NDArray[np.int64] | None:
+    """Return (F, G) the level of each group in the factors that groups share; None: in none.
+
+    Pools of earlier releases tell of parents alone.
+    """
+    within = header.get("parents")
+    said = header.get("levels", [] if within is None else [within["of"]])
+    return np.array(said, dtype=np.int64) if said else None

@@ -58,7 +58,7 @@ def prior_of(
 
     Args:
         covariance: (6 + K, 6 + K) of the hyperparameters; None if they are known.
-        level: what siblings of its group or other cells of its class say of each cell.
+        level: what other groups of its factors or other cells of its class say of each cell.
 
     What is not known of them widens the prior of every group: the variance of a cell's curve adds
     to the group effect's. Where cells are told apart (`Scores.size`) that of the group's mean curve

@@ -1,4 +1,4 @@
-"""What labels of siblings say of a group."""
+"""What labels of other groups say of one that has levels of factors in common with them."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from scipy import special
 from worker.core.posterior.belief import Belief
 from worker.core.posterior.summary import mean
 from worker.core.prior.empirical import prior_of
+from worker.core.prior.factors import levels
 from worker.core.prior.fitting import fit
 from worker.core.prior.hyperparameters import Hyperparameters, Level, Scores
-from worker.core.prior.siblings import levels
 
 H = Hyperparameters(log_tau=0.0)
 PARENT = np.repeat([0, 1], 5)
@@ -18,7 +18,7 @@ CELLS = np.arange(10)
 
 
 def told(right, wrong, parent=PARENT):
-    return levels(H, FLAT, np.array(right), np.array(wrong), CELLS, np.asarray(parent))
+    return levels(H, FLAT, np.array(right), np.array(wrong), CELLS, np.array([parent]))
 
 
 def test_without_labels_nothing_is_shifted_and_nothing_left_out():
@@ -43,11 +43,11 @@ def test_siblings_that_are_alike_narrow_and_parents_apart_shift_each_group_to_it
     assert (left < 0.6).all()
 
 
-def test_groups_without_a_parent_are_left_as_they_are():
-    shift, left, _ = told([30] * 10, [2] * 10, [-1] * 5 + [0] * 5)
-    assert (shift[:5] == 0).all()
-    assert (left[:5] == 1).all()
-    assert (shift[5:] > 0).all()
+def test_groups_without_items_are_left_as_they_are():
+    shift, left, _ = told([0] * 5 + [30] * 5, [0] * 5 + [2] * 5, [-1] * 5 + [0] * 5)
+    assert shift[:5] == pytest.approx(np.zeros(5), abs=1e-12)
+    assert left[:5] == pytest.approx(np.ones(5), abs=1e-2)
+    assert (shift[5:] > 0.4).all()
 
 
 def test_without_levels_the_prior_is_the_one_that_it_was():
@@ -62,26 +62,36 @@ def test_without_levels_the_prior_is_the_one_that_it_was():
 
 def test_shift_and_variance_are_those_of_simulated_siblings():
     """Groups drawn with a known share in common: the standardised effects have variance 1."""
-    rng = np.random.default_rng(1)
-    scaled = []
-    for _ in range(60):
-        v, u = rng.standard_normal(8), rng.standard_normal(40)
-        parent = np.repeat(np.arange(8), 5)
-        effect = np.sqrt(0.6) * v[parent] + np.sqrt(0.4) * u
-        n = rng.integers(0, 40, 40)
-        right = rng.binomial(n, special.expit(effect))
-        shift, left, _ = levels(
-            Hyperparameters(a=0, log_tau=0.0, log_s=7.0),
-            Scores(np.zeros(40), np.zeros(40)),
-            right,
-            n - right,
-            np.arange(40),
-            parent,
-        )
-        scaled.append((effect - shift) / np.sqrt(left))
-    every = np.concatenate(scaled)
+    every, _ = simulated(np.repeat(np.arange(8), 5)[None], (0.6,))
     assert every.mean() == pytest.approx(0, abs=0.06)
     assert every.std() == pytest.approx(1, abs=0.06)
+
+
+def test_of_a_product_both_factors_tell():
+    crossed = np.stack(np.divmod(np.arange(200), 10))
+    every, left = simulated(crossed, (0.5, 0.3))
+    assert every.mean() == pytest.approx(0, abs=0.06)
+    assert every.std() == pytest.approx(1, abs=0.06)
+    assert 0.2 < left < 0.36  # .2 of the variance is the groups' own
+    assert left < simulated(crossed[:1], (0.5,))[1]
+
+
+def simulated(factors, shares):
+    """Standardised effects of groups drawn with known shares, and what is left of the variance."""
+    rng = np.random.default_rng(1)
+    scaled, lefts, n_groups = [], [], factors.shape[1]
+    for _ in range(60):
+        effect = np.sqrt(1 - sum(shares)) * rng.standard_normal(n_groups)
+        for of, share in zip(factors, shares, strict=True):
+            effect += np.sqrt(share) * rng.standard_normal(of.max() + 1)[of]
+        n = rng.integers(0, 40, n_groups)
+        right = rng.binomial(n, special.expit(effect))
+        h = Hyperparameters(a=0, log_tau=0.0, log_s=7.0)
+        flat = Scores(np.zeros(n_groups), np.zeros(n_groups))
+        shift, left, _ = levels(h, flat, right, n - right, np.arange(n_groups), factors)
+        scaled.append((effect - shift) / np.sqrt(left))
+        lefts.append(left.mean())
+    return np.concatenate(scaled), float(np.mean(lefts))
 
 
 def error_of(share: float, is_pooled: bool, n_labels: int = 200, n_runs: int = 12) -> float:
@@ -97,7 +107,9 @@ def error_of(share: float, is_pooled: bool, n_labels: int = 200, n_runs: int = 1
         n = np.bincount(rng.integers(0, 100, n_labels), minlength=100)
         right = rng.binomial(n, rate)
         found = fit(right, n - right, group, scores)
-        level = levels(found.mode, scores, right, n - right, group, parent) if is_pooled else None
+        level = (
+            levels(found.mode, scores, right, n - right, group, parent[None]) if is_pooled else None
+        )
         alpha, beta, mixture = prior_of(found.mode, scores, found.covariance, level)
         belief = Belief(
             group, np.full(100, 10_000), right, n - right, alpha, beta, 100, mixture=mixture
