@@ -233,7 +233,9 @@ JUDGED = (
     "j word", "j word differs", "j useless", "j calibrated", "j overconfident", "j fooled",
 )  # fmt: skip
 CROSSED = "p crossed", "p apart", "p one off"
-REAL = tuple(f"g {name}" for name in FILES if name != "imagenet")
+REAL = tuple(
+    f"g {name}" for name in (*FILES, "cifar10-resnet", "cifar10-densenet") if name != "imagenet"
+)
 
 
 TOLD = ("h told", "h inverted", "h sharp", "h of some groups")

@@ -21,6 +21,8 @@ _SLOPES = {
     "k impossible prompts": (0.0, 0.0, 0.0, 0.0),
 }
 PROMPTS = tuple(_SLOPES)
+# The same beside a judge, who knows something of an output and nothing of its prompt.
+JUDGED_PROMPTS = "k hard prompts, judged", "k nothing in common, judged", "k two alike, judged"
 
 
 def made_of_prompts(kind: str) -> Made:
@@ -29,13 +31,18 @@ def made_of_prompts(kind: str) -> Made:
     prompt, model = np.divmod(np.arange(N_PROMPTS * N_MODELS), N_MODELS)
     hard = rng.standard_normal(N_PROMPTS)[prompt]
     score = np.full(prompt.size, 0.9)  # not in the plan
-    slope = np.array(_SLOPES[kind])[model]
+    asked, _, judge = kind.partition(", ")
+    if judge:
+        score = rng.beta(6.0, 1.5, prompt.size).round(6)
+        score = np.where(rng.random(prompt.size) < 0.35, 1 - score, score)
+    known = np.where(score >= 0.5, 1.0, -1.0) if judge else np.zeros(prompt.size)
+    slope = np.array(_SLOPES[asked])[model]
 
     def rates(rng: Rng) -> Floats:
         level = rng.normal(1.2, 0.5, N_MODELS)[model]
         if kind == "k impossible prompts":
             return np.where(hard < -0.4, 0.1, special.expit(1.2 + level))
-        return special.expit(level + slope * hard)
+        return special.expit(level + slope * hard + known)
 
     site = np.zeros_like(model)
     return Made(kind, N_MODELS, model, score, site, rates, prompt=prompt)

@@ -28,7 +28,7 @@ from tests.calibration.made_models import (
     made_of_real,
     made_of_two,
 )
-from tests.calibration.prompts import PROMPTS, made_of_prompts
+from tests.calibration.prompts import JUDGED_PROMPTS, PROMPTS, made_of_prompts
 from tests.calibration.statistics import Revealed, of_report
 from tests.calibration.way import Way, plan_of
 from worker.assessment import Assessment, assess
@@ -78,7 +78,7 @@ def opened(way: Way, kind: str) -> Iterator[Opened | None]:
         pool: Made | None = made_of_real(kind)
     elif kind in MANY:
         pool = made_of_many(kind)
-    elif kind in PROMPTS:
+    elif kind in (*PROMPTS, *JUDGED_PROMPTS):
         pool = made_of_prompts(kind)
     else:
         pool = made(kind, way.size) if way.n_models == 1 else made_of_two(kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tests.calibration import positives
 from tests.calibration.made import CROSSED, JUDGED, MADE, REAL, REAL_TOLD, TOLD
 from tests.calibration.made_models import MANY, REAL_MANY, TWO
-from tests.calibration.prompts import PROMPTS
+from tests.calibration.prompts import JUDGED_PROMPTS, PROMPTS
 from tests.calibration.way import COMPARE, ESTIMATE, FOUR, IDENTIFY, RMSE, WHOLE, Way
 
 _WITHOUT_REAL = MADE
@@ -258,6 +258,17 @@ WAYS = (
         has_scores=False,
         has_verdict=True,
     ),
+    *(
+        Way(
+            f"compare {what}four groups",
+            {"question": PAIRS},
+            kinds,
+            size="four",
+            has_verdict=bool(what),
+        )
+        for what, kinds in (("", _COMPARED), ("verdicts, ", JUDGED))
+    ),
+    Way("compare in pairs, judged", {"question": PAIRS}, JUDGED_PROMPTS, has_verdict=True),
     # A prior that is chosen is as right as the scores are, of which the plan warns.
     Way("informative", {"question": IDENTIFY, "prior": {"kind": "informative"}}, ("a model",)),
 )

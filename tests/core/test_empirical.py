@@ -163,6 +163,17 @@ def test_the_same_tally_gives_the_same_fit():
     assert (first.covariance == second.covariance).all()
 
 
+def test_labels_that_count_half_tell_as_much_as_half_of_them():
+    group, scores = pool(n_groups=10)
+    right, wrong = labels_of(TRUTHS[0], group, scores, 4)
+    once = fit(right, wrong, group, scores)
+    twice = (np.tile(of, 2) for of in (right, wrong))
+    again = Scores(np.tile(scores.cell, 2), np.tile(scores.group, 2))
+    half = fit(*twice, np.append(group, group + group.max() + 1), again, times=0.5)
+    assert half.mode.numbers == pytest.approx(once.mode.numbers, abs=1e-6)
+    assert half.covariance == pytest.approx(once.covariance, abs=1e-6)
+
+
 @pytest.mark.parametrize("h", TRUTHS)
 @pytest.mark.parametrize("n", [1, 6, 12])
 def test_at_the_fit_nothing_is_left_to_gain(h, n):

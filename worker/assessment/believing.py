@@ -152,7 +152,9 @@ def _rates_and_level(
     if pool.has_classes_apart and len(pool.group_names) > 1:
         cells = class_effects.Cells(right, wrong, group, pool.cell_unit, pool.cell_size)
         return class_effects.fit(cells, told)
-    rates = fitting.fit(right, wrong, group, told)
+    # outputs of one prompt may all be wrong together: of what groups share they tell as one label
+    times = pool.n_prompts / pool.n_items if pool.n_prompts else 1.0
+    rates = fitting.fit(right, wrong, group, told, times)
     if pool.group_levels is None:
         return rates, None
     return rates, factors.levels(rates.mode, told, right, wrong, group, effect_levels(pool))

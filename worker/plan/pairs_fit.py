@@ -33,9 +33,6 @@ def mistakes_of_pairs(
             annotation.rule != "first"
         ),
         "labels of an earlier assessment are of other pairs": has_since,
-        "beside a judge's score intervals of differences in pairs were too narrow": (
-            pool.score is not None
-        ),
         "what opinions were worth is not told of pairs; leave `pool.opinions` out, too": (
             pool.opinions is not None
         ),

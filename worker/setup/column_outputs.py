@@ -48,8 +48,7 @@ def outputs_of(found: Guesses, score: str | None) -> Outputs | None:
     for name in found.free():
         if TRUE.search(name) or LABEL.search(name) or ANSWERED.search(name):
             found.take("not shown", name, "it may hold the verdict: simulate --truth")
-    paired_by = _paired_by(found, asked, groups) if judge is None else None
-    return Outputs((*asked, given[0]), judge, tuple(groups), paired_by)
+    return Outputs((*asked, given[0]), judge, tuple(groups), _paired_by(found, asked, groups))
 
 
 def _paired_by(found: Guesses, asked: list[str], groups: list[str]) -> str | None:

@@ -70,6 +70,24 @@ def test_of_models_that_fail_together_the_difference_is_known_with_fewer_labels(
     assert widths[0] < 0.7 * widths[1]
 
 
+def test_beside_a_judge_outputs_of_a_prompt_are_pairs_in_whatever_strata_they_lie(tmp_path):
+    write_pairs(tmp_path)
+    rng, file = np.random.default_rng(7), tmp_path / "answers.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    for row in rows:
+        is_called_right = (row["human"] == "Correct") == (rng.random() < 0.8)
+        row["judge_p"] = float(rng.beta(8, 2) if is_called_right else rng.beta(2, 8))
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pool = {"groups": "model", "pairs_by": "prompt", "score": "judge_p"}
+    work = opened(tmp_path, pool=pool)
+    assert work.pool.is_judged
+    outcome = outcomes(work, read_truth(work.plan, work.pool, "human"))
+    told = list(labels(work, outcome))
+    assert correlations(told[119].belief, [(0, 1)]) > 0.3
+    rates = [np.mean([r["human"] == "Correct" for r in rows if r["model"] == m]) for m in MODELS]
+    assert sorted(mean(told[-1].belief)) == pytest.approx(sorted(rates))
+
+
 def test_live_and_simulated_choices_are_the_same_and_a_replay_finds_what_was_found(tmp_path):
     truth = write_pairs(tmp_path, alike=0.6)
     more = {"queue": {"look_ahead": 1}, "stop": {"rope": {"confidence": 0.9999}, "budget": 80}}

@@ -88,7 +88,6 @@ COMPARED = {"task": "compare", "compare": "all"}
             {"pool": PAIRED | {"groups": "prompt", "data": {"answer": "output"}}},
             "it is a column of the groups",
         ),
-        ({"pool": PAIRED | {"score": "judge_p"}}, "in pairs were too narrow; leave it out"),
         ({"pool": PAIRED | {"parents": "topic"}}, "leave `pool.parents` out, too"),
         ({"pool": PAIRED | {"opinions": [{"name": "o", "right": "q"}]}}, "`pool.opinions` out, t"),
     ],

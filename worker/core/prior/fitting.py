@@ -1,5 +1,7 @@
 """Fits the empirical prior to labels: the likeliest hyperparameters, and how uncertain they are."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,18 +51,23 @@ def _prior(z: Floats, heavy: NDArray[np.bool_]) -> tuple[float, Floats, Floats]:
 
 
 def fit(
-    right: NDArray[np.int64], wrong: NDArray[np.int64], group: NDArray[np.int64], scores: Scores
+    right: NDArray[np.int64],
+    wrong: NDArray[np.int64],
+    group: NDArray[np.int64],
+    scores: Scores,
+    times: float = 1.0,
 ) -> Fit:
     """The hyperparameters of largest marginal posterior density, given the labels of all groups.
 
     Args:
         right, wrong: (C,) labelled items. group: (C,) ascending.
+        times: how often each label counts.
 
     Source:
         Empirical Bayes by the beta-binomial marginal likelihood; the group effect is integrated
         over its components.
     """
-    return fit_to(evidence(right, wrong, group, scores))[0]
+    return fit_to(replace(evidence(right, wrong, group, scores), times=times))[0]
 
 
 def plausible(found: Fit, n: int) -> list[Hyperparameters]:
