@@ -155,6 +155,8 @@ def pool_text(plan: Plan, pool: Pool) -> str:
     strata = f"{counted(plan.pool.strata, 'stratum', 'strata')} of the {whose}"
     if pool.opinions:
         strata = strata_told(plan, pool)
+    elif plan.models is None and not plan.pool.has_scores:
+        strata = "no scores"
     strength = "" if plan.prior.kind == "empirical" else f" of strength {plan.prior.strength:g}"
     claim = f"{stop.kind} {stop.target:g}" + (f" at {stop.confidence:g}" if stop.confidence else "")
     limits = [

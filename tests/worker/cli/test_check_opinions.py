@@ -89,6 +89,15 @@ def test_check_of_a_plan_without_opinions_says_nothing_of_them(assay, folder):
     assert json.loads(assay("check", "plan.yaml", "--json").stdout)["opinions"] == []
 
 
+def test_check_of_a_classifier_without_scores_names_no_strata_of_them(assay, folder):
+    begin, end = PLAN.index("  opinions"), PLAN.index("question")
+    text = PLAN[:begin] + PLAN[end:]
+    (folder / "plan.yaml").write_text(text.replace("  score: sure\n", ""))
+    said = assay("check", "plan.yaml").stdout
+    assert "no scores (" in said
+    assert "of the score" not in said
+
+
 def test_a_fault_of_an_opinion_is_one_message(assay, folder):
     table = animals() | {"judge_p": [7] * N}
     write(folder, table)
