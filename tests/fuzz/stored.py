@@ -72,6 +72,10 @@ def header(data: bytes) -> None:
         for told in opened.opinions:
             assert told.x.shape == (len(told.terms), opened.n_cells)
             assert 0 <= told.n_missing <= opened.n_items
+        if opened.group_levels is not None:
+            n_groups = len(opened.group_names)
+            assert opened.group_levels.shape[1] == n_groups
+            assert -1 <= opened.group_levels.min() <= opened.group_levels.max() < n_groups
 
 
 def state(data: bytes) -> None:
@@ -147,7 +151,7 @@ def good_export() -> Any:
 
 
 def good_header() -> Any:
-    """The header of a sound pool, with an opinion of a classifier and one that tells nothing."""
+    """The header of a sound pool, with levels of groups and two opinions, one of which is empty."""
     found = json.loads(_rows().schema.metadata[HEADER_KEY])
     size = found["cells"]["size"]
     old = {"name": "old", "kind": "predicted", "terms": ["old", "says nothing"], "n_missing": 2}
@@ -156,6 +160,7 @@ def good_header() -> Any:
         old | {"x": [[0.5] * len(size), [0.0] * len(size)], "agreed": [0] * len(size)},
         constant | {"x": [], "agreed": None},
     ]
+    found["levels"] = [[0] * len(found["group_names"])]
     return found
 
 

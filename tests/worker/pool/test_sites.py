@@ -163,6 +163,18 @@ def test_sites_are_parents_of_their_groups(two: Path) -> None:
         assert name.startswith(pool.parents.names[parent])
 
 
+@pytest.mark.parametrize("more", ["", "  parents: site\n"])
+def test_groups_that_are_products_have_their_factors_levels_in_common(two: Path, more: str) -> None:
+    pool = compiled(two, more=more)
+    assert pool.group_levels is not None
+    assert pool.group_levels.shape == (2, len(pool.group_names))
+    sites = ("north", "south")
+    levels = zip(*pool.group_levels.tolist(), strict=True)
+    names = [f"{sites[site]} × {pool.classes[k]}" for site, k in levels]
+    assert names == list(pool.group_names)
+    assert compiled(two, groups="site").group_levels is None
+
+
 @pytest.mark.parametrize(
     ("prior", "level", "says"),
     [
