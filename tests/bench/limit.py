@@ -18,7 +18,6 @@ from tests.bench.oracle import Floats, Ints
 from worker.assessment.covariates import scores
 from worker.core.prior.fitting import fit
 from worker.core.prior.hyperparameters import WEAK, closeness, rate_of
-from worker.core.strategies.ours import FEW, LEAST_SHARE
 from worker.pool import Pool
 
 _CURVE = 3  # hyperparameters of the curve: a, b, d
@@ -38,21 +37,17 @@ class Limit:
     covariance: Floats
     noise: Floats
 
-    def errors(self, at: tuple[int, ...], least: float, few: int, seed: int = 0) -> Floats:
+    def errors(self, at: tuple[int, ...], is_even: bool, seed: int = 0) -> Floats:
         """(len(at), 2) expected root mean squared errors of the groups and of the whole pool.
 
         Args:
-            least: the share of even labels that every stratum has at least; the others lie where
-                they tell most.
-            few: labels until which all lie as items do.
+            is_even: whether labels lie as items do, or where they tell most.
         """
         rng = np.random.default_rng(seed)
         covariance, n = self.covariance.copy(), np.zeros(self.size.size)
         offset, found = 1.0 - rng.random(n.size), []
         for label in range(1, at[-1] + 1):
-            worth = self.size / self.size.sum() / (n + offset)
-            if label > few and worth.max() * least * label <= 1:
-                worth = self._worth(covariance, n)
+            worth = self.size / (n + offset) if is_even else self._worth(covariance, n)
             self._label(int(np.where(n < self.size, worth, -1.0).argmax()), covariance, n)
             if label in at:
                 _, of_groups, of_pool = self._moved(covariance, n)
@@ -144,13 +139,7 @@ def limit_of(pool: Pool, right: Ints) -> Limit:
     )  # fmt: skip
 
 
-def ratios(pool: Pool, right: Ints, at: tuple[int, ...]) -> tuple[Floats, Floats]:
-    """(len(at), 2) each: errors over those of labels that lie as items do.
-
-    Where all labels may lie anywhere, and where as many must lie as items do as `assay` has it.
-    """
+def ratios(pool: Pool, right: Ints, at: tuple[int, ...]) -> Floats:
+    """(len(at), 2) errors where labels may lie anywhere, over those where they lie as items do."""
     limit = limit_of(pool, right)
-    few = FEW * int((pool.group_size > 0).sum())
-    ways = (1.0, 0), (0.0, 0), (LEAST_SHARE, few)
-    even, free, held = (limit.errors(at, *of) for of in ways)
-    return free / even, held / even
+    return limit.errors(at, is_even=False) / limit.errors(at, is_even=True)
