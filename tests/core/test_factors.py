@@ -43,8 +43,8 @@ def test_siblings_that_are_alike_narrow_and_parents_apart_shift_each_group_to_it
     assert (left < 0.6).all()
 
 
-def test_groups_without_items_are_left_as_they_are():
-    shift, left, _ = told([0] * 5 + [30] * 5, [0] * 5 + [2] * 5, [-1] * 5 + [0] * 5)
+def test_groups_of_a_level_without_labels_are_left_as_they_are():
+    shift, left, _ = told([0] * 5 + [30] * 5, [0] * 5 + [2] * 5, [0] * 5 + [1] * 5)
     assert shift[:5] == pytest.approx(np.zeros(5), abs=1e-12)
     assert left[:5] == pytest.approx(np.ones(5), abs=1e-2)
     assert (shift[5:] > 0.4).all()

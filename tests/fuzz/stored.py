@@ -75,7 +75,7 @@ def header(data: bytes) -> None:
         if opened.group_levels is not None:
             n_groups = len(opened.group_names)
             assert opened.group_levels.shape[1] == n_groups
-            assert -1 <= opened.group_levels.min() <= opened.group_levels.max() < n_groups
+            assert 0 <= opened.group_levels.min() <= opened.group_levels.max() < n_groups
 
 
 def state(data: bytes) -> None:

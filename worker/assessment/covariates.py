@@ -80,9 +80,8 @@ def effect_levels(pool: Pool) -> Ints:
     assert pool.group_levels is not None, "groups have factors in common"
     if not _has_two_effects(pool):
         return pool.group_levels
-    of = pool.group_levels[:, :, None]
-    each: Ints = np.where(of < 0, -1, 2 * of + np.arange(2))
-    return each.reshape(len(of), -1)
+    each: Ints = 2 * pool.group_levels[:, :, None] + np.arange(2)
+    return each.reshape(len(each), -1)
 
 
 def _has_two_effects(pool: Pool) -> bool:

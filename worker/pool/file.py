@@ -72,7 +72,7 @@ class Pool:
     models: Models | None = None  # of several: `predicted` is then the code of what they say
     n_prompts: int = 0  # that outputs answer which are compared in pairs; 0: nothing is paired
     parents: Parents | None = None  # what the groups lie within
-    # (F, G) level of each group in the factors that it has in common with others; -1: no items
+    # (F, G) level of each group in the factors that it has in common with others, without gaps
     group_levels: NDArray[np.int64] | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)  # rows that were left out, by why
     files: Files | None = None  # of which values are paths

@@ -122,11 +122,8 @@ def _check_cells(pool: Pool) -> None:
         raise ValueError("its cells do not follow each other through its rows")
     if (np.bincount(pool.cell_group, pool.cell_size, groups) != pool.group_size).any():
         raise ValueError("its groups are not as large as their cells")
-    if pool.group_levels is not None and (
-        pool.group_levels.shape[1:] != (groups,)
-        or not _are_places(pool.group_levels + 1, groups + 1)
-    ):
-        raise ValueError("a group has a level that none can have")
+    if pool.group_levels is not None and pool.group_levels.shape[1:] != (groups,):
+        raise ValueError("a group has no level of a factor")
     if pool.known is not None:
         known = pool.known.n_items
         if known.shape != (n,) or (known < 0).any() or (known > pool.cell_size).any():

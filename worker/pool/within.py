@@ -27,8 +27,10 @@ def parents_from(header: Mapping[str, Any]) -> Parents | None:
 def levels_from(header: Mapping[str, Any]) -> NDArray[np.int64] | None:
     """Return (F, G) the level of each group in the factors that groups share; None: in none.
 
-    Pools of earlier releases tell of parents alone.
+    Of each factor from 0, without gaps; groups without items have one of their own. Pools of
+    earlier releases tell of parents alone.
     """
     within = header.get("parents")
     said = header.get("levels", [] if within is None else [within["of"]])
-    return np.array(said, dtype=np.int64) if said else None
+    found = [np.unique(of, return_inverse=True)[1].astype(np.int64) for of in said]
+    return np.stack(found) if found else None

@@ -173,6 +173,9 @@ def test_groups_that_are_products_have_their_factors_levels_in_common(two: Path,
     names = [f"{sites[site]} × {pool.classes[k]}" for site, k in levels]
     assert names == list(pool.group_names)
     assert compiled(two, groups="site").group_levels is None
+    listed = compiled(two, more=more + "  classes: [cow, eel, cat, dog]\n")
+    assert listed.group_levels is not None
+    assert listed.group_levels.tolist() == pool.group_levels.tolist()
 
 
 @pytest.mark.parametrize(

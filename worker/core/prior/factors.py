@@ -39,7 +39,7 @@ def levels(
 
     Args:
         right, wrong: (C,) labelled items. group: (C,) ascending.
-        factors: (F, G) the level of each group; -1 for a group that has none.
+        factors: (F, G) the level of each group, from 0.
 
     Returns:
         What they say of each cell. What is left is above 1 where their labels leave open whether
@@ -82,23 +82,38 @@ def _given(
     known = precision / (1 + own * precision)  # of the sum of the levels' effects
     toward = pulled / (1 + own * precision)
     evidence = float((pulled * own * toward - np.log1p(own * precision)).sum()) / 2
-    at = [one for one, share in zip(factors, shares, strict=True) if share]
-    if not at:
+    if not any(shares):
         return evidence, np.zeros(pulled.size), np.full(pulled.size, own)
-    sizes = [int(one.max(initial=-1)) + 2 for one in at]  # the last level is of those without one
-    begin = np.cumsum([0, *sizes[:-1]])
-    column = np.stack([one % n + b for one, n, b in zip(at, sizes, begin, strict=True)])
-    prior = np.repeat([share for share in shares if share], sizes)
-    pair = column[:, None], column[None]  # of levels of each group (F, F, G)
-    whole, gathered = np.diag(1 / prior), np.zeros(prior.size)
-    np.add.at(whole, pair, np.broadcast_to(known, (len(at), len(at), known.size)))
-    np.add.at(gathered, column, np.broadcast_to(toward, column.shape))
-    covariance = np.linalg.inv(whole)
-    effects = covariance @ gathered
-    evidence += float(effects @ gathered) / 2
-    evidence -= float(np.linalg.slogdet(whole)[1] + np.log(prior).sum()) / 2
-    mean = effects[column].sum(axis=0)
-    variance = covariance[pair].sum(axis=(0, 1))
+    # the factor of most levels first: among these the precision is diagonal
+    told = [(share, of) for share, of in zip(shares, factors, strict=True) if share]
+    (share, first), *others = sorted(told, key=lambda one: -one[1].max())
+    sizes = [int(of.max()) + 1 for _, of in others]
+    at = [of + begin for (_, of), begin in zip(others, np.cumsum([0, *sizes]), strict=False)]
+    prior = np.repeat([share for share, _ in others], sizes)
+    diagonal = 1 / share + np.bincount(first, known)
+    crossed, rest = np.zeros((diagonal.size, prior.size)), np.diag(1 / prior)
+    toward_first, toward_rest = np.bincount(first, toward), np.zeros(prior.size)
+    for column in at:
+        toward_rest += np.bincount(column, toward, prior.size)
+        np.add.at(crossed, (first, column), known)
+        for other in at:
+            np.add.at(rest, (column, other), known)
+    ratio = crossed / diagonal[:, None]
+    schur = rest - crossed.T @ ratio
+    covariance = np.linalg.inv(schur)
+    of_rest = covariance @ (toward_rest - toward_first @ ratio)
+    of_first = toward_first / diagonal - ratio @ of_rest
+    evidence += float(toward_first @ of_first + toward_rest @ of_rest) / 2
+    evidence -= float(np.log(share * diagonal).sum() + np.log(prior).sum()) / 2
+    evidence -= float(np.linalg.slogdet(schur)[1]) / 2
+
+    between = -ratio @ covariance
+    mean = of_first[first]
+    variance = (1 / diagonal - np.vecdot(between, ratio))[first]
+    for column in at:
+        mean = mean + of_rest[column]
+        variance = variance + 2 * between[first, column]
+        variance += sum(covariance[column, other] for other in at)
     left = np.maximum(1 / variance - known, 1e-12)
     return evidence, (mean / variance - toward) / left, own + 1 / left
 
