@@ -28,6 +28,7 @@ from tests.live.pools import (
 from tests.live.proxy import Moment, Proxy, Trap, proxy_to
 from tests.live.service import PATIENCE_S, Service, eventually, service
 from worker.store.rules import Rules
+from worker.turn.leasing import LEASE_MS
 from worker.turn.refill import CUT_MS
 
 pytestmark = pytest.mark.live
@@ -132,11 +133,14 @@ def wait_for_more_labels(up: Service, trial: Trial, more: int, busy: list[Future
 def end_doubts(at_work: Service, trial: Trial) -> None:
     """Take an import that a kill left in doubt for over now, and wait until all claims have tasks.
 
-    Otherwise nobody looks it up for five minutes.
+    Otherwise nobody looks it up for five minutes. Only who has the lease may say so: at a worker's
+    import that is under way it would be done twice.
     """
     ledger = at_work.context.ledger(trial.assessment)
+    eventually(lambda: ledger.take_lease("test-1", LEASE_MS))
     if unsettled := ledger.state().unsettled.values():
         ledger.doubt([u.claim for u in unsettled], 0)
+    ledger.drop_lease("test-1")
     at_work.context.wake(trial.assessment)
     eventually(lambda: all(r.tasks for r in at_work.records(trial.assessment).values()))
 
