@@ -113,7 +113,7 @@ WAYS = (
     Way(
         "estimate, products",
         {"question": ESTIMATE, "stop": RMSE, "pool": _PRODUCTS},
-        (*_OF_PARENTS[1:], *CROSSED),
+        (*_OF_PARENTS[1:], *CROSSED, "g svhn"),
     ),
     Way("estimate, parents", {"question": ESTIMATE, "stop": RMSE, "pool": _PARENTS}, _OF_PARENTS),
     Way(

@@ -106,6 +106,13 @@ def test_where_hardly_any_item_is_predicted_positive_few_labels_lie_as_items_do(
     assert shares(b, ESTIMATE, n=2000) == pytest.approx([1 - even, even, 0], abs=0.04)
 
 
+def test_of_the_recall_of_groups_some_labels_lie_as_items_do_though_none_are_too_few():
+    counts = [300, 400, 40], [5, 12, 5], [5, 0, 5]
+    metric = Metric("recall", unit=np.array([0, 1, 0]))
+    assert shares(belief(*counts, metric=metric), ESTIMATE).max() < 0.8
+    assert shares(belief(*counts, alpha=[1.0, 50.0, 1.0]), ESTIMATE).max() == 1
+
+
 def test_the_first_label_of_an_estimate_is_any_items_however_many_strata_there_are():
     size = np.tile([10, 30], 400)
     none, each, fit = np.zeros(800, int), np.arange(800), unfitted()

@@ -68,9 +68,9 @@ def by_hyperparameters(work: Assessment, b: Belief) -> tuple[float, float]:
 
 
 def test_its_interval_is_as_wide_as_thousands_of_hyperparameters_say(case: Opened):
-    # of all of twelve truths: single ones are off by up to .8 standard deviations (24 tried)
+    # of all of 24 truths: single ones are off by up to .8 standard deviations
     off, width = [], []
-    for seed in range(12):
+    for seed in range(24):
         b = believed(case, seed)
         mean, sd = by_hyperparameters(case.work, b)
         told = overall(case.work, b)
@@ -81,7 +81,7 @@ def test_its_interval_is_as_wide_as_thousands_of_hyperparameters_say(case: Opene
     assert abs(np.mean(off)) < 0.2
     assert np.abs(off).max() < 1
     assert 0.9 < min(width) < np.median(width) < 1.15
-    assert np.sum((np.abs(off) <= 0.75) & (np.abs(np.array(width) - 1) <= 0.25)) >= 11
+    assert np.sum((np.abs(off) <= 0.75) & (np.abs(np.array(width) - 1) <= 0.2)) >= 22
 
 
 def test_the_same_labels_say_the_same(case: Opened):

@@ -23,13 +23,14 @@ from worker.core.strategies.picking import (
 # How often any item of the chosen group is labelled, and not the one that tells most under the
 # model: so that the model is tried where it feels sure.
 EXPLORE = 0.1
-# As often a label of an estimate goes where labels are too few: of a single group where they are
-# fewest for its items, of several where there are fewer than this share of those that even ones
-# would be (the effects of groups take up some of what the curve misses). The others lie where the
+# As often a label of an estimate goes where labels are too few. Of a single group, of ECEs, and of
+# recall, precision and F1, that is where they are fewest for its items; of other metrics of several
+# groups where there are fewer than this share of those that even ones would be (the effects of
+# groups take up some of what the curve misses). The others lie where the
 # scores' curve is learnt fastest: of a classifier that is off only when it is surest the pool's
 # accuracy was told too high, its 95% interval held in .15 of 60 runs after 1,280 labels. Were every
 # other label even of several groups, too, the error of CIFAR-10 (ResNet) after 1,500 labels would
-# be .0080 and not .0068, and outputs with a judge would take .56 and not .49 of the labels of
+# be .0080 and not .0069, and outputs with a judge would take .56 and not .49 of the labels of
 # random sampling; intervals held as often (16 and 6 runs). Of one group they did not: of all
 # outputs, with a judge that is wrong the surer it is, in .75 of 24 runs for .85 of 40 after 1,000
 # labels.
@@ -103,7 +104,8 @@ def _estimating(expected: Belief, rng: Rng) -> Floats:
     is_few = expected.shared is not None and n_labels < FEW * n_groups
     is_ece = expected.metric.kind == "ece" and expected.metric.pooled
     due = _due(expected, rng)
-    is_short = n_groups == 1 or due.max() * LEAST_SHARE * (n_labels + 1) > 1
+    is_of_groups = n_groups > 1 and expected.metric.kind not in (*RATIOS, "ece")
+    is_short = not is_of_groups or due.max() * LEAST_SHARE * (n_labels + 1) > 1
     if is_few or is_ece or (is_short and rng.random() < _even(expected)):
         return due
     return estimate_worth(expected)
