@@ -40,9 +40,9 @@ def case(metric=ACCURACY, errors=None, more=(), level=None, population="finite",
 def differences(b, found, prior):
     """(G, R) and (C, R) by finite differences; `prior` gives one for hyperparameters."""
     spread, axes = np.linalg.eigh(found.covariance)
-    ends = []
+    ends, root = [], (axes * np.sqrt(spread)).T
     for sign in (1, -1):
-        moved = [found.mode.numbers + sign * STEP * away for away in (axes * np.sqrt(spread)).T]
+        moved = [found.at_mean_tau.numbers + sign * STEP * away for away in root]
         ends.append([moments(with_prior(b, *prior(Hyperparameters.of(h)))) for h in moved])
     pairs = list(zip(*ends, strict=True))
     of_groups = np.array([(up.mean - down.mean) / (2 * STEP) for up, down in pairs]).T
@@ -111,7 +111,7 @@ def test_what_is_known_besides_moves_with_nothing():
         ]
         return *more, np.concatenate([0.3 * mixture, 0.7 * mixture])
 
-    alpha, beta, mixture = with_earlier(found.mode)
+    alpha, beta, mixture = with_earlier(found.at_mean_tau)
     b = with_prior(b, alpha, beta, mixture, shared=with_fixed(b.shared, alpha, beta))
     of_groups, rates = differences(b, found, with_earlier)
     assert moments(b).moved == pytest.approx(of_groups, abs=1e-7)

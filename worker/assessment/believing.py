@@ -41,8 +41,9 @@ _OF_ONE_GROUP = 4.0
 # A judge's two words have curves and effects of their own, which fit better. After 20 to 200 labels
 # of outputs (ten kinds, 16 runs each) intervals of all held in .98 with four times, .97 with two,
 # and .94 with one, whose variance is that of the same model's exact posterior; after 20 labels in
-# .97, .95 and .92.
-_OF_OUTPUTS = 1.5
+# .97, .95 and .92. So of few groups: of four, those of groups held in .89 after 80 labels, and hold
+# in .91 (four kinds, estimated and compared, 16 runs each).
+_OF_OUTPUTS, _FEW_GROUPS = 1.5, 5
 _NO_EFFECT = -12.0, 1e-3  # mean and standard deviation of log tau
 # A fit takes some 10 to 100 ms, and a stage of the schedule sees many turns.
 _fits = BoundedCache(1 << 22)
@@ -99,7 +100,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
     rates, kinds, level = found
     if _is_alone(pool, meaning):
         return _apart(with_prior(belief, *_prior_alone(rates, early, pool)), pool)
-    if len(pool.group_names) == 1:
+    if len(pool.group_names) <= (_FEW_GROUPS if pool.is_judged else 1):
         rates = _doubted(rates, _OF_OUTPUTS if pool.is_judged else _OF_ONE_GROUP)
     errors = belief.errors
     if errors is not None and kinds is not None:
@@ -116,7 +117,7 @@ def shared_of(meaning: Outcomes, pool: Pool, rates: Fit, level: Level | None = N
     )
     if meaning.metric.kind != "ece":
         return shared
-    alpha, beta, _ = prior_for(meaning, pool, rates.mode, level=level)
+    alpha, beta, _ = prior_for(meaning, pool, rates.at_mean_tau, level=level)
     return with_fixed(with_component_apart(shared), alpha, beta)
 
 

@@ -65,7 +65,7 @@ def fitted(belief: Belief, early: Ints, plan: Plan, pool: Pool, meaning: Outcome
         rate, share = drift(even, no_rate()), believed_share(even)
         found = _continued(plain, before, rate, share)
         if rates is not None:
-            sure = with_prior(plain, *believing.prior_for(meaning, pool, rates.mode))
+            sure = with_prior(plain, *believing.prior_for(meaning, pool, rates.at_mean_tau))
             fixed = _continued(sure, before, rate, share)
             shared = believing.shared_of(meaning, pool, rates)
             shared = with_fixed(shared, fixed.alpha, fixed.beta)

@@ -42,7 +42,7 @@ class Moments:
     weight: (G, U) posterior probabilities of the components; the prior's for groups without items.
     given: (2, G, U) mean and variance of every group's value, given each component.
     between: (G,) the part of the variance that lies between the components.
-    own: (G,) the variance if what groups share were known to be the likeliest; all of it if nothing
+    own: (G,) the variance if what groups share were known (`Fit.at_mean_tau`); all of it if nothing
         is shared, or there is one group.
     moved: (G, R) how far the mean moves with each of what groups share; 0 of one group.
     rate_moved: (C, R) likewise the rate.

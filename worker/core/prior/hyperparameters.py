@@ -174,6 +174,11 @@ class Fit:
     mode: Hyperparameters
     covariance: Floats
 
+    @property
+    def at_mean_tau(self) -> Hyperparameters:
+        """The likeliest, but for the mean of tau (log-normal), which few groups hardly tell."""
+        return replace(self.mode, log_tau=self.mode.log_tau + float(self.covariance[4, 4]) / 2)
+
 
 def unfitted(weak: Floats = WEAK) -> Fit:
     """What is known of the hyperparameters before any label: their weak priors (6 + K, 2)."""

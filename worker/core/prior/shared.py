@@ -26,7 +26,7 @@ _DEGREES = 4.0  # of freedom, of the groups' effects
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slopes:
-    """The prior of C cells under the likeliest hyperparameters, and how it moves with them.
+    """The prior of C cells at `Fit.at_mean_tau`, and how it moves with the hyperparameters.
 
     centre: (C,) logits of the curve. effect: (C or 1, U) logits that the components add. lapse:
     (C, 1). s: strengths, (C, 1) if the same at all components, else (C, U); 0 where nothing moves.
@@ -103,7 +103,7 @@ def with_fixed(shared: Shared, alpha: Floats, beta: Floats) -> Shared:
     """With parts of the cells' Betas that move with no hyperparameter.
 
     Args:
-        alpha, beta: (C, U) of the Betas under the likeliest hyperparameters. U may be larger than
+        alpha, beta: (C, U) of the Betas at `Fit.at_mean_tau`. U may be larger than
             before: a component that stands apart is the last one, and all may be repeated.
     """
     of = shared.slopes
