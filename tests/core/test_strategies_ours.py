@@ -182,6 +182,21 @@ def test_within_the_group_it_labels_the_cell_that_sharpens_most_and_now_and_then
     assert explored == pytest.approx(EXPLORE, abs=0.03)
 
 
+@pytest.mark.parametrize(("right", "even"), [(4, EVEN), (40, 0.0)])
+def test_within_a_compared_group_every_other_label_lies_where_there_are_too_few(right, even):
+    cells = [500, 500, 500], [40, right, 200], [40, 0, 200]
+    b = belief(*cells, group=[0, 0, 1], alpha=[1.0, 99.0, 1.0])
+    assert moments(b).drop[0] > moments(b).drop[1]
+    left = unlabelled(b)
+    by_chance = EXPLORE * left[1] / (left[0] + left[1])
+    share = shares(b, Question("compare"), n=3000)
+    expected = even + (1 - even) * by_chance
+    assert share[1] / share[:2].sum() == pytest.approx(expected, abs=0.04)
+    # where the worst group is looked for they lie as ever
+    share = shares(b, QUESTIONS["lowest"], n=3000)
+    assert share[1] / share[:2].sum() == pytest.approx(by_chance, abs=0.04)
+
+
 @pytest.mark.parametrize("question", [QUESTIONS["lowest"], ESTIMATE])
 def test_items_already_queued_send_the_next_one_elsewhere(question):
     b = belief([90, 90, 90], [9, 9, 40], [9, 9, 2])
