@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from worker.assessment import Assessment
 from worker.assessment.verdicts import assess_now
 from worker.core.posterior.belief import Belief, group_labelled, group_size
-from worker.core.posterior.intervals import interval, whole
-from worker.core.posterior.summary import draws, draws_of_whole, mean
+from worker.core.posterior.intervals import draws_of_whole, interval, whole
+from worker.core.posterior.summary import draws, mean
 from worker.errors import AssayError
 from worker.files import write_whole
 from worker.findings.evidence import tells_overall

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from worker.assessment import Assessment
 from worker.core.posterior.belief import Belief, by_group, group_size, unlabelled
-from worker.core.posterior.summary import draws_of_whole, marginals
+from worker.core.posterior.intervals import draws_of_whole
+from worker.core.posterior.summary import marginals
 from worker.core.stopping.verdict import Verdict
 from worker.evaluator.density import density
 from worker.findings.differences import Difference, differences_of

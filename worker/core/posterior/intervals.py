@@ -9,7 +9,8 @@ from worker.core.posterior.belief import Belief, by_group, group_share, group_si
 from worker.core.posterior.calibration import not_calibrated
 from worker.core.posterior.drawing import calibration_errors
 from worker.core.posterior.marginals import Marginal, SampledMarginal
-from worker.core.posterior.summary import draws, draws_of_whole, marginals, mean
+from worker.core.posterior.misfit import misfit_variance
+from worker.core.posterior.summary import draws, marginals, mean
 
 Floats = NDArray[np.float64]
 
@@ -115,6 +116,23 @@ def whole(b: Belief, level: float | None = None) -> tuple[float, float, float]:
     if b.metric.kind == "ece" and b.metric.pooled:
         return float(summed.quantiles(np.array([0.5]))[0]), low, high
     return float(mean(b)[filled] @ share), low, high
+
+
+def draws_of_whole(b: Belief) -> Floats:
+    """(2,000,) ascending draws of the sum of the groups' values, weighted by their shares.
+
+    Spread by as much more as the curve may miss (`posterior.misfit`), between the sums if all
+    answers were right, and if none was.
+    """
+    filled = np.flatnonzero(group_size(b))
+    share = group_share(b)[filled]
+    drawn = np.sort(draws(b)[:, filled] @ share)
+    missed, spread = misfit_variance(b), drawn.var()
+    if not missed or not spread:
+        return drawn
+    middle, ends = drawn.mean(), share @ _ends(b)[filled]
+    wider: Floats = middle + np.sqrt(1 + missed / spread) * (drawn - middle)
+    return np.clip(wider, ends.min(), ends.max())
 
 
 def _either(distribution: Marginal, level: float) -> tuple[float, float]:

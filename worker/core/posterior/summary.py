@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from worker.core.posterior.belief import Belief, by_group, group_share, group_size, unlabelled
+from worker.core.posterior.belief import Belief, by_group, group_size, unlabelled
 from worker.core.posterior.distributions import distribution_of_group, distributions_of_groups
 from worker.core.posterior.drawing import N_DRAWS, joint_draws
 from worker.core.posterior.joint import joint_loadings
@@ -140,12 +140,6 @@ def draws(b: Belief) -> Floats:
         b._memo["draws"] = drawn
     values: Floats = b._memo["draws"]
     return values
-
-
-def draws_of_whole(b: Belief) -> Floats:
-    """(2,000,) ascending draws of the sum of the groups' values, weighted by their shares."""
-    filled = np.flatnonzero(group_size(b))
-    return np.sort(draws(b)[:, filled] @ group_share(b)[filled])
 
 
 def correlations(b: Belief, pairs: Sequence[tuple[int, int]] | NDArray[np.intp]) -> Floats | None:
