@@ -42,7 +42,8 @@ def misfit_variance(b: Belief) -> float:
     told = np.maximum(rate * (1 - rate), 0.0)  # how far a rate moves with its logit
     to_come = b.size if b.population == "infinite" else unlabelled(b)
     in_sum = to_come * told / b.size.sum()
-    in_fit = (b.right + b.wrong) * told
+    is_fitted = b.shared.slopes.s.any(axis=1)  # not where items are known beforehand
+    in_fit = (b.right + b.wrong) * told * is_fitted
     x = np.stack([np.ones(curve.size), curve])
     toward = np.linalg.solve((x * in_fit) @ x.T + _WEAK, x @ in_sum)
     missed = np.bincount(_part(curve, b.size), in_sum - (toward @ x) * in_fit)

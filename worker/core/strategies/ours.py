@@ -34,7 +34,7 @@ EXPLORE = 0.1
 # random sampling; intervals held as often (16 and 6 runs). Of one group they did not: of all
 # outputs, with a judge that is wrong the surer it is, in .75 of 24 runs for .85 of 40 after 1,000
 # labels.
-# So do labels of the group that a comparison has chosen: of four groups of outputs (five kinds, 40
+# Within a group that a comparison has chosen the same: of four groups of outputs (five kinds, 40
 # runs) squared errors were 1.51 and 1.50 times what was said after 80 and 320 labels, and are 1.31
 # and 1.15, with groups told apart as well.
 EVEN, LEAST_SHARE = 0.5, 0.35
@@ -60,9 +60,9 @@ def assay(belief: Belief, question: Question, left: Ints, pending: Ints, rng: Rn
     (`estimate_worth`), but the first ones (`FEW`), every other one where labels are too few
     (`EVEN`), and all for the ECE of a pool, which lie as items do; of a measure the item whose
     votes lower the variance of its mean over the pool most, and so narrow its interval most (every
-    item costs the votes that the plan asks for). Of a group that is compared every other one lies
-    where its labels are too few. A label for a decision is now and then one of any
-    item (`EXPLORE`); pending items count as expected outcomes.
+    item costs the votes that the plan asks for). A label for a decision is now and then one of any
+    item (`EXPLORE`), in a group that is compared every other one where labels are too few; pending
+    items count as expected outcomes.
 
     Source:
         Variance drops as in Ji, Logan, Smyth & Steyvers (AAAI 2021), Table 1, here for finite
