@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tarfile
 from pathlib import Path
 
 RELEASE = "607ee21"
@@ -23,7 +22,6 @@ def unpack(folder: Path) -> dict[str, str]:
         ["git", "-C", ROOT, "archive", f"--output={packed}", RELEASE, "connector", "worker"],
         check=True,
     )
-    with tarfile.open(packed) as archive:
-        archive.extractall(folder, filter="data")
+    subprocess.run(["tar", "-xf", packed, "-C", folder], check=True)
     # Else the folder that the tests run in, which holds today's code, comes before the path.
     return {"PYTHONPATH": os.fspath(folder), "PYTHONSAFEPATH": "1"}
